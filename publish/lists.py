@@ -209,9 +209,9 @@ def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
 def _mistake(folder: Path, name: str, edition: str) -> str:
     """A mistake's name, and the exercise in which it is made. KeyError where there is none of that name."""
     exercise, _, mistake = name.partition(".")
-    words = lesson_words(folder)[exercise]
-    mistake_name = _in(words.mistakes[f"{exercise}__{mistake}"].name, edition)
-    return terms.ui()["teach_mistake"][edition].format(exercise=_in(words.title, edition), mistake=mistake_name)
+    texts = lesson_words(folder)[exercise]
+    mistake_name = _in(texts.mistakes[f"{exercise}__{mistake}"].name, edition)
+    return terms.ui()["teach_mistake"][edition].format(exercise=_in(texts.title, edition), mistake=mistake_name)
 
 
 def _in(texts: Mapping[str, T], edition: str) -> T:

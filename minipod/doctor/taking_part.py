@@ -50,16 +50,16 @@ class Part:
 
     def _cluster(self, seconds: float) -> dict[str, Any]:
         try:
-            found = self._reader.read(seconds)["cluster"]
+            cluster = self._reader.read(seconds)["cluster"]
         except TimeoutError:
             raise NoCluster(f"JAX did not start within {seconds:g} s") from None
         except (EOFError, json_lines.Garbled):
             raise NoCluster(f"JAX does not start: {self._last_words()}") from None
-        if found is None:
+        if cluster is None:
             raise NoCluster(launcher(None).advice or "JAX finds no cluster")
-        if "error" in found:
-            raise NoCluster(f"{found['launcher']}: {found['error']}")
-        return found
+        if "error" in cluster:
+            raise NoCluster(f"{cluster['launcher']}: {cluster['error']}")
+        return cluster
 
     def go(self) -> None:
         """Let it join."""

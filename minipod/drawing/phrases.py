@@ -124,13 +124,13 @@ def _short(parts: Sequence[Phrase], most: int) -> list[Phrase]:
 
 def runs(ids: Sequence[int]) -> list[str]:
     """`[0, 1, 2, 3, 8]` → `["0–3", "8"]`: consecutive numbers, three or more, become a range."""
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for i in ids:
-        if found and i == found[-1][-1] + 1:
-            found[-1].append(i)
+        if result and i == result[-1][-1] + 1:
+            result[-1].append(i)
         else:
-            found.append([i])
-    return [p for run in found for p in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(i) for i in run])]
+            result.append([i])
+    return [p for run in result for p in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(i) for i in run])]
 
 
 def few(count: int, most: int) -> list[int | None]:

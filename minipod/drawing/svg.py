@@ -214,8 +214,8 @@ def data(markup: str) -> dict[str, Any]:
 
     Of the first frame of a player: the description of the player.
     """
-    found = _DATA.search(markup)
-    kept = json.loads(found[1]) if found else {}
+    match = _DATA.search(markup)
+    kept = json.loads(match[1]) if match else {}
     return kept.get("play", kept)
 
 

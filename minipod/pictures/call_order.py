@@ -27,12 +27,12 @@ def calls(processes: Sequence[Sequence[str]]) -> Picture:
     g: Any = graph.graph(rankdir="TB", nodesep="0.9", ranksep="0.14")
     for row in range(-1, rows):  # the first row holds the titles
         names = [f"call_{i}_{row}" for i in range(len(columns))]
-        said = [f"process {i}" if row < 0 else _said(column, row) for i, column in enumerate(columns)]
+        sentences = [f"process {i}" if row < 0 else _said(column, row) for i, column in enumerate(columns)]
         with g.subgraph(graph_attr={"rank": "same"}) as same:
-            for name, text in zip(names, said, strict=True):
+            for name, text in zip(names, sentences, strict=True):
                 look = f"c{known.index(text) % 8} code" if row >= 0 and text in known else "plain"
                 graph.node(same, name, text, look, width, 30 if row >= 0 else 24)
-            for a, b, x, y in zip(names, names[1:], said, said[1:], strict=False):
+            for a, b, x, y in zip(names, names[1:], sentences, sentences[1:], strict=False):
                 look = {"style": "invis"} if row < 0 else {"class": "same" if x == y else "wire"}
                 same.edge(a, b, dir="none", label="" if row < 0 or x == y else "≠", **look)
         if row >= 0:

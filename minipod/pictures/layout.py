@@ -38,8 +38,8 @@ class Layout:
         """
         first = sorted(group[0].id for group in self.holders.values())
         if at in self.holders and len(first) <= len(PALETTE):
-            own = self.holders[at][0].id
-            return self.holders[at], first.index(own) if first[-1] >= len(PALETTE) else own
+            device = self.holders[at][0].id
+            return self.holders[at], first.index(device) if first[-1] >= len(PALETTE) else device
         number = 0
         for i, parts in zip(at, self.parts, strict=True):
             number = number * len(parts) + i
@@ -73,12 +73,12 @@ class Layout:
     def _where(self, at: tuple[int, ...]) -> Phrase:
         rank = len(self.shape)
         names = ["element"] if rank == 1 else ["slice"] * (rank - 2) + ["row", "column"]
-        said = []
+        phrases = []
         for noun, index, parts in zip(names, at, self.parts, strict=True):
             start, stop = parts[index]
             if len(parts) > 1 or rank == 1:
-                said.append([noun, stop - start, f"{start}" if stop - start == 1 else f"{start}–{stop - 1}"])
-        return ["clauses", *said]
+                phrases.append([noun, stop - start, f"{start}" if stop - start == 1 else f"{start}–{stop - 1}"])
+        return ["clauses", *phrases]
 
 
 def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:

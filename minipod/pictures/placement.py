@@ -90,8 +90,8 @@ def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Pict
         return canvas.picture(it.said())
     rank = len(it.shape)
     parts = [[(0, 1)]] * (2 - rank) + it.parts
-    words = ["elements"] if rank == 1 else ["slices"] * (rank - 2) + ["rows", "columns"]
-    shown = [f"{word} over {a}" if a else word if rank < 3 else "" for word, a in zip(words, it.axes, strict=False)]
+    names = ["elements"] if rank == 1 else ["slices"] * (rank - 2) + ["rows", "columns"]
+    shown = [f"{word} over {a}" if a else word if rank < 3 else "" for word, a in zip(names, it.axes, strict=False)]
     row_name, column_name = ([""] * (2 - rank) + shown if rank else ["", ""])[-2:]
     row_tick, column_tick = (_ticks(p, bool(n)) for p, n in zip(parts[-2:], (row_name, column_name), strict=True))
     panels: list[Grid | None] = []

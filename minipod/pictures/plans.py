@@ -55,12 +55,12 @@ def plans(plans: Sequence[Any]) -> Picture:
         canvas.text(0, y, "these do not fit", "small", "start")
         for row, word in enumerate(missing):
             canvas.text(12, y + LINE * (row + 1), word, "code", "start")
-    said: list[Phrase] = [
+    sentences: list[Phrase] = [
         ["plan", name(p), f"{x:.0f}", f"{y:.3g}", ["word", f"bound by {p.bound}"]]
         for p, (x, y) in zip(fitting, points, strict=True)
     ]
-    said += [["unfit", word] for word in missing]
-    return canvas.picture(told("plans", ["plans", several(said, MOST)]))
+    sentences += [["unfit", word] for word in missing]
+    return canvas.picture(told("plans", ["plans", several(sentences, MOST)]))
 
 
 def name(plan: Any) -> str:

@@ -32,15 +32,15 @@ class Player:
 
     def _repr_html_(self) -> str:
         shown, last = "", len(self.frames) - 1
-        for i, (frame, said) in enumerate(zip(self.frames, self.sentences, strict=True)):
+        for i, (frame, sentence) in enumerate(zip(self.frames, self.sentences, strict=True)):
             heard = html.escape(self.heard[i])
             svg = _STYLE.sub("", frame.svg) if i else frame.svg  # one style is everybody's
             wide = float(frame.svg.partition('viewBox="')[2].split('"')[0].split()[2])
             look = f"flex:none;width:{round(wide * 1.1)}px;max-width:100%"
             look += ";display:none" if self.grows and i < last else ""
-            said = html.escape(said, quote=False)
+            sentence = html.escape(sentence, quote=False)
             shown += f'<div class="frame" data-heard="{heard}" style="{look}">{svg}'
-            shown += f'<p class="said" style="margin:.3em 0">{said}</p></div>'
+            shown += f'<p class="said" style="margin:.3em 0">{sentence}</p></div>'
         frames = f'<div class="frames" style="display:flex;flex-wrap:wrap;gap:.8rem 1.6rem">{shown}</div>'
         return f'<figure class="minipod"><div class="player">{frames}</div></figure>'
 

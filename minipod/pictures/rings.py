@@ -26,17 +26,17 @@ def ring(devices: Sequence[Any]) -> Picture:
         raise TypeError("expected a list of devices, such as list(mesh.devices.flat)")
     owners = sorted({d.process_index for d in order})
     if not 2 <= len(order) <= MOST or len(owners) > HOSTS:
-        found = f"a ring of {len(order)} devices on {len(owners)} hosts"
-        raise ValueError(f"{found}: 2 to {MOST} devices on at most {HOSTS} can be drawn")
+        caption = f"a ring of {len(order)} devices on {len(owners)} hosts"
+        raise ValueError(f"{caption}: 2 to {MOST} devices on at most {HOSTS} can be drawn")
     wide = max(text_width(f"device {d.id}") for d in order) + 18
     places: dict[int, tuple[float, float]] = {}  # device → the left upper corner of its box
     canvas = Canvas()
     for column, owner in enumerate(owners):
-        own = sorted(d.id for d in order if d.process_index == owner)
+        ids = sorted(d.id for d in order if d.process_index == owner)
         left = column * (wide + 36 + GAP)
-        canvas.rect(left, 0, wide + 36, TOP + ROW * len(own) + 4, "box", 6)
+        canvas.rect(left, 0, wide + 36, TOP + ROW * len(ids) + 4, "box", 6)
         canvas.text(left + wide / 2 + 18, 15, f"host {owner}", "strong")
-        for row, i in enumerate(own):
+        for row, i in enumerate(ids):
             places[i] = (left + 18, TOP + ROW * row)
     hops = list(zip(order, [*order[1:], order[0]], strict=True))
     crossing = [hop for hop in hops if hop[0].process_index != hop[1].process_index]

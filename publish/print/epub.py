@@ -106,9 +106,9 @@ def _package(book: Book, pages: dict[str, Element]) -> str:
     about = SubElement(root, "metadata", {"xmlns:dc": _DC})
     name = uuid.uuid5(uuid.NAMESPACE_URL, filename(book.edition, "epub"))
     SubElement(about, "dc:identifier", {"id": "id"}).text = f"urn:uuid:{name}"
-    said = {"title": book.title, "language": LANGUAGES[book.edition], "creator": book.words["authors"]}
-    said |= {"rights": book.words["colophon"], "description": book.words["language"]}
-    for kind, text in said.items():
+    metadata = {"title": book.title, "language": LANGUAGES[book.edition], "creator": book.words["authors"]}
+    metadata |= {"rights": book.words["colophon"], "description": book.words["language"]}
+    for kind, text in metadata.items():
         SubElement(about, f"dc:{kind}").text = text
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(made_at()))
     SubElement(about, "meta", {"property": "dcterms:modified"}).text = moment

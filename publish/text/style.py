@@ -144,7 +144,9 @@ def check(root: Path = ROOT) -> list[Finding]:
         if where not in chinese:
             findings += in_text(where, text, lines=where.endswith(".md"))
     for where, text in texts(root).items():
-        findings += (Finding(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography(text))
+        findings += (
+            Finding(f"{where}:{number}", kind, text_there, say) for number, kind, text_there, say in typography(text)
+        )
     return findings
 
 

@@ -61,11 +61,11 @@ class Wrong:
     @functools.cached_property
     def parts(self) -> list[Both]:
         """The whole, the row and the part, as far as they are not the same."""
-        found = [self.row, self.part] if self.found.inside else [self.part]
+        pairs = [self.row, self.part] if self.found.inside else [self.part]
         got, expected = self.whole
         if self.found.path and got and expected and self.row != (got, expected):
-            found.insert(0, (got, expected))
-        return found
+            pairs.insert(0, (got, expected))
+        return pairs
 
     @functools.cached_property
     def alone(self) -> bool:
@@ -116,9 +116,9 @@ def _other_ids(wrong: Wrong) -> Message | None:
 def _in_tree(wrong: Wrong) -> Message | None:
     for got, expected in wrong.parts:
         for look in LOOKS:
-            said = look(got, expected, wrong.tolerance)
-            if said and (said.key != "elements-order" or _order_says(wrong, got, expected)):
-                return said
+            message = look(got, expected, wrong.tolerance)
+            if message and (message.key != "elements-order" or _order_says(wrong, got, expected)):
+                return message
     return None
 
 
@@ -201,8 +201,8 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
         first = diagnose(pairs[0])
         if first is None:
             continue
-        told = [p for p in pairs[1:] if diagnose is not shapes.stacked or not shapes.is_stack_of_one(p)]
-        others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in told]
+        telling = [p for p in pairs[1:] if diagnose is not shapes.stacked or not shapes.is_stack_of_one(p)]
+        others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in telling]
         if all(other is not None and other.key == first.key for other in others):
             if not single or _tells([first, *others], pairs):
                 return first
@@ -213,24 +213,24 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
     return sure
 
 
-def _tells(said: list[Message | None], pairs: list[Pair]) -> bool:
+def _tells(messages: list[Message | None], pairs: list[Pair]) -> bool:
     """Whether it is no accident that this can be said of single numbers."""
-    first = said[0]
+    first = messages[0]
     assert first is not None
     different = len({p.expected.tobytes() for p in pairs}) > 1
     if first.key in ("one-more", "one-less") and not different:
         return False  # another small number, by chance the next one
     if not different and _by_chance(first, pairs[0]):
         return False
-    return first.key not in SAME_NUMBER or (different and all(other == first for other in said))
+    return first.key not in SAME_NUMBER or (different and all(other == first for other in messages))
 
 
 SMALL = 64  # a whole number up to here may be n times another by accident
 
 
-def _by_chance(said: Message, p: Pair) -> bool:
+def _by_chance(message: Message, p: Pair) -> bool:
     """Whether a small number is n times the right one, or a part of it: that tells nothing of how it came about."""
-    return said.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
+    return message.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
 
 
 def multiple(pairs: list[Pair]) -> Message | None:
@@ -262,9 +262,9 @@ def _is_small_whole(times: complex, near: float) -> bool:
 
 def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
     """What the factor is, where that is the same for every number of devices; else how much it is."""
-    said = [numbers.meaning_of_factor(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
-    if all(one and said[0] and one.key == said[0].key for one in said):
-        return said[0]
+    meanings = [numbers.meaning_of_factor(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
+    if all(one and meanings[0] and one.key == meanings[0].key for one in meanings):
+        return meanings[0]
     return Message("times", {"c": numbers.ratio(ratio, near)})
 
 
@@ -280,24 +280,24 @@ def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> S
     return Setting(devices, spec.processes, meshes[0] if meshes else {}, small)
 
 
-def _pairs(spec: Spec, seen: Seen, right: Seen, shown: tuple[int, int], path: str) -> list[Pair]:
+def _pairs(spec: Spec, answers: Seen, right: Seen, shown: tuple[int, int], path: str) -> list[Pair]:
     """The wrong cases at one place of the tree as arrays, the one that is shown first; none where it has no numbers."""
-    found = []
-    every = [(i, n) for n in range(len(seen[0])) for i in range(len(seen))]
+    pairs = []
+    every = [(i, n) for n in range(len(answers[0])) for i in range(len(answers))]
     for i, n in sorted(every, key=lambda c: c != shown):
-        mine, its = ([trees.part_at(p[n].value, path) for p in x] for x in (seen, right))
+        mine, its = ([trees.part_at(p[n].value, path) for p in x] for x in (answers, right))
         got, expected = mine[i], its[i]
         if got is None or expected is None:
             continue
         if (i, n) == shown or difference(got, expected, spec.tolerance):
-            both = pair(mine, its, i, spec.tolerance, setting_of(spec, seen[i][n].args, right[i][n].value))
+            both = pair(mine, its, i, spec.tolerance, setting_of(spec, answers[i][n].args, right[i][n].value))
             if both is not None and both.like(both.got, both.expected):
                 both = None  # what is wrong is not the numbers
             if both is not None and both.expected.size and both.got.size:
-                found.append(both)
+                pairs.append(both)
             elif (i, n) == shown:
                 return []
-    return found
+    return pairs
 
 
 def _all_numbers(x: Value) -> bool:
