@@ -295,12 +295,12 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _choose(options: argparse.Namespace) -> int:
-    from minipod.choose import choices, model, said, table
+    from minipod.choose import choices, model, summary, table
 
     wanted = model(options.params, options.batch, options.seq, options.layers, options.width)
     made = choices(wanted, options.on)
     print(table(made))
-    print(said(wanted, made[0], options.on))
+    print(summary(wanted, made[0], options.on))
     return 0
 
 

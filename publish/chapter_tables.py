@@ -116,10 +116,10 @@ def _rows(facts: dict[str, Any], key: str) -> list[Any]:
 def _lacks(table: Any, languages: tuple[str, ...]) -> list[str]:
     """Those of the languages in which a table says nothing."""
     existing = table if isinstance(table, dict) else {}
-    return [language for language in languages if not _said(existing.get(language))]
+    return [language for language in languages if not _is_text(existing.get(language))]
 
 
-def _said(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     return bool(value) and all(map(is_text, value)) if isinstance(value, list) else is_text(value)
 
 

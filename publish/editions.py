@@ -174,7 +174,7 @@ def _shared() -> str:
     for kind in ("_ext", "_static", "_templates"):
         paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     sums = (hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths))
-    return _sum(*versions, *published.said(), *sums)
+    return _sum(*versions, *published.state(), *sums)
 
 
 def _sum(*parts: str) -> str:

@@ -12,7 +12,7 @@ from grader.judge.compare import Difference, PrintedDifference
 from grader.judge.verdict import Verdict
 from grader.messages import Message, number, pick, say
 from grader.say import shown
-from grader.say.errors import told
+from grader.say.errors import abridged
 from grader.say.shown import show
 from grader.see.array_values import Array
 from grader.see.observation import CodeLine, Traffic
@@ -44,7 +44,7 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         has, allowed = _has(case.traffic, lang), _allowed(case.budget, lang)
         remark = say("budget", lang, sent=sent, has=has, allowed=allowed)
     elif verdict.reason == "raised" and (error := verdict.failure):
-        text = told(error.text, error.more)
+        text = abridged(error.text, error.more)
         raised = say("raised" if text else "raised-bare", lang, type=error.type, text=text)
         lines, remark = [_line("got", raised, lang)], ""
         if error.names:
@@ -58,7 +58,7 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values
         values["file"] = _shown(str(values["file"]), spec)
-        remark = say(key, lang, **{k: told(v) if isinstance(v, str) else v for k, v in values.items()})
+        remark = say(key, lang, **{k: abridged(v) if isinstance(v, str) else v for k, v in values.items()})
     # Each line once: a comprehension has a frame of its own.
     code_lines = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))
     where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in code_lines]

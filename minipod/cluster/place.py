@@ -47,7 +47,7 @@ def place(env: Mapping[str, str] = os.environ) -> Place:
         return Place(int(env[size]), int(env[rank]))
     known = places(env)
     if len(set(known.values())) > 1:
-        raise TwoLaunchers(told(known))
+        raise TwoLaunchers(conflict(known))
     return next(iter(known.values()), Place(1, 0))
 
 
@@ -82,6 +82,6 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
     return ""
 
 
-def told(found: Mapping[str, Place]) -> str:
+def conflict(found: Mapping[str, Place]) -> str:
     """`Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
     return ", ".join(f"{name} (process {place.index} of {place.processes})" for name, place in found.items())

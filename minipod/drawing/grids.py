@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minipod.drawing.phrases import devices, in_words, runs
-from minipod.drawing.svg import Canvas, Picture, Said, text_width
+from minipod.drawing.svg import AltText, Canvas, Picture, text_width
 
 WIDE = 400.0  # no grid is wider: words stay readable when a phone shows it 330 pixels wide
 GAP = 22.0  # between panels
@@ -58,7 +58,7 @@ def header_line(canvas: Canvas, x: float, labels: Sequence[str]) -> None:
         x += text_width(word, 12, True) + 14
 
 
-def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], said: Said, aspect: float) -> Picture:
+def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], text: AltText, aspect: float) -> Picture:
     """A picture of panels, left to right, wrapped at WIDE; with a line above, and lines below.
 
     aspect: height by width of the whole array; 0 for low cells.
@@ -80,7 +80,7 @@ def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], sa
         x += panel + GAP
     for note in ([] if m.long else ["each number is a device"]) + footers:
         canvas.text(m.left + 1.5, canvas.height + 13, note, "small soft", "start")
-    return canvas.picture(said)
+    return canvas.picture(text)
 
 
 def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measure:

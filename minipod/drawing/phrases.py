@@ -74,7 +74,7 @@ ENGLISH = {
 }  # fmt: skip
 
 
-def told(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
+def alt_text(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
     """The description of a picture: its kind, its sentences, and a caption if that is shorter than all of them."""
     return {"kind": kind, "says": says} | ({"caption": caption} if caption else {})
 
@@ -92,20 +92,18 @@ def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[
     return words[key].format(*given, s="s" * (values[:1] != [1]))
 
 
-def description(
-    said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str
-) -> str:
+def description(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
     """All sentences of a picture, or its text if it was described by one."""
-    if isinstance(said["says"], str):
-        return word(said["says"])
-    return words["stop"].join(in_words(s, words, word) for s in said["says"]) + words["stop"].rstrip()
+    if isinstance(alt["says"], str):
+        return word(alt["says"])
+    return words["stop"].join(in_words(s, words, word) for s in alt["says"]) + words["stop"].rstrip()
 
 
-def caption(said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
+def caption(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
     """The caption of a picture: its description without long lists."""
-    if "caption" in said:
-        return in_words(said["caption"], words, word)
-    return description(said, words, word).removesuffix(words["stop"].rstrip())
+    if "caption" in alt:
+        return in_words(alt["caption"], words, word)
+    return description(alt, words, word).removesuffix(words["stop"].rstrip())
 
 
 def devices(ids: Sequence[int], most: int = 6) -> Phrase:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.phrases import Phrase, alt_text, several
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 from minipod.pictures.placement import checked
 from minipod.torus import Torus, torus_of
@@ -47,7 +47,7 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
                 canvas.shard(left + x * step, top + y * step, side, 24, row)
                 canvas.text(left + x * step + side / 2, top + y * step + 12, word, "code on")
     canvas.text(16, 8, "each box is a chip, each number a device", "small", "start")
-    return canvas.picture(told("torus", _says(mesh, lies, labels, shape)))
+    return canvas.picture(alt_text("torus", _says(mesh, lies, labels, shape)))
 
 
 def _row(mesh: Any, lies: Torus, place: tuple[int, ...]) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from minipod.drawing.grids import WIDE, draw
-from minipod.drawing.phrases import Phrase, devices, few, several, told
+from minipod.drawing.phrases import Phrase, alt_text, devices, few, several
 from minipod.drawing.svg import Canvas, Picture, text_width
 from minipod.drawing.wiring import Place, Stage
 from minipod.hlo.ops import OPS, Collective
@@ -49,7 +49,7 @@ def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
     kinds = bill.merged(_moving(collectives, len(ids)))
     over = ["along axes", ["count", len(ids)], ", ".join(f"{n}: {s}" for n, s in mesh.shape.items())]
     if not kinds:
-        return draw(grids(mesh), [], ["nothing is sent"], told("traffic", ["colon", over, ["nothing"]]), 0.0)
+        return draw(grids(mesh), [], ["nothing is sent"], alt_text("traffic", ["colon", over, ["nothing"]]), 0.0)
     panels, numbered = [_Panel(c, mesh) for c in kinds[:PANELS]], len(kinds) > 1
     long = all([panel.stage.measure(panel.left) for panel in panels])
     canvas = Canvas()
@@ -63,7 +63,7 @@ def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
     sentences = [["colon", head, _who(c, ids)] for head, c in zip(heads, kinds, strict=False)]
     says = [over, *(["numbered", i, s] for i, s in enumerate(sentences, 1))] if numbered else [over, *sentences]
     says += [["more", rest]] * (rest > 0)
-    return canvas.picture(told("traffic", *says, caption=["caption", over, ["list", *heads]]))
+    return canvas.picture(alt_text("traffic", *says, caption=["caption", over, ["list", *heads]]))
 
 
 def _moving(collectives: Sequence[Collective], size: int) -> list[Collective]:

@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from minipod.drawing.axes import Axis, axis
-from minipod.drawing.phrases import Phrase, told
+from minipod.drawing.phrases import Phrase, alt_text
 from minipod.drawing.svg import DASHES, LINES, Canvas, Picture, number, text_width
 
 MOST = len(LINES)  # curves in one chart
@@ -76,7 +76,7 @@ def curve(
             marker(canvas, left + 13, y, i)
             canvas.text(left + 33, y, name, "", "start")
     says: list[Phrase] = [["over", ["word", ylabel], ["word", xlabel], _says(lines)]]
-    return canvas.picture(told("curve", *says, *([["points", _says(points_of)]] if dots else [])))
+    return canvas.picture(alt_text("curve", *says, *([["points", _says(points_of)]] if dots else [])))
 
 
 def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dict[str, Points]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from minipod.drawing.phrases import few, told
+from minipod.drawing.phrases import alt_text, few
 from minipod.drawing.svg import Canvas, Picture, text_width
 
 MOST = 8  # rows; more devices are drawn as the first ones, an ellipsis and the last
@@ -146,4 +146,4 @@ def _draw(named: str, ids: list[int], split: list[Stream], copied: list[Stream],
         canvas.text(right + result / 2, mid, f"out[{k}]", "code on")
     sentences = [["split", len(ids), s.name, ["word", s.kind]] for s in split]
     sentences += [["copied", s.name, ["word", s.kind]] for s in copied]
-    return canvas.picture(told("flow", ["flow", named, ["list", *sentences, ["stacked", ["word", out.kind]]]]))
+    return canvas.picture(alt_text("flow", ["flow", named, ["list", *sentences, ["stacked", ["word", out.kind]]]]))

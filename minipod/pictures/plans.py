@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minipod.drawing.axes import axis
-from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.phrases import Phrase, alt_text, several
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 from minipod.pictures.curves import TALL, WIDE, frame, marker
 from minipod.roofline import BOUNDS
@@ -60,7 +60,7 @@ def plans(plans: Sequence[Any]) -> Picture:
         for p, (x, y) in zip(fitting, points, strict=True)
     ]
     sentences += [["unfit", word] for word in missing]
-    return canvas.picture(told("plans", ["plans", several(sentences, MOST)]))
+    return canvas.picture(alt_text("plans", ["plans", several(sentences, MOST)]))
 
 
 def name(plan: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from minipod.drawing.axes import axis
-from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.phrases import Phrase, alt_text, several
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 
 MOST = 16  # devices in one picture
@@ -72,7 +72,7 @@ def _drawn(profile: Any, rows: list[Any], sentences: list[Phrase], noted: bool) 
     canvas.text(left + WIDE / 2, bottom + 26, "milliseconds", "small")
     canvas.add("style", _STYLE)
     of: Phrase = ["lanes", len(sentences), _ms(profile.end - profile.start)]
-    return canvas.picture(told("profile", ["colon", of, several(sentences, MOST)], caption=of))
+    return canvas.picture(alt_text("profile", ["colon", of, several(sentences, MOST)], caption=of))
 
 
 _STYLE = (

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from minipod.drawing.phrases import few, told
+from minipod.drawing.phrases import alt_text, few
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 
 MOST, HOSTS = 16, 2  # devices; hosts: more would not fit on a phone
@@ -49,7 +49,7 @@ def ring(devices: Sequence[Any]) -> Picture:
     note = f"{len(crossing)} of {len(hops)} hops cross between hosts"
     canvas.text(0, canvas.height + 16, note, "small", "start")
     shown = ", ".join("…" if i is None else str(order[i].id) for i in few(len(order), 10))
-    return canvas.picture(told("ring", ["ring", shown, len(crossing), len(hops)]))
+    return canvas.picture(alt_text("ring", ["ring", shown, len(crossing), len(hops)]))
 
 
 def _hop(canvas: Canvas, a: tuple[float, float], b: tuple[float, float], wide: float, inside: bool) -> None:
@@ -119,7 +119,7 @@ def all_reduce(devices: int = 4) -> Picture:
     canvas.text(0, ABOVE + tall + 26, f"each device sends 2 × {one} pieces, its array has {devices}",
                 "small", "start")  # fmt: skip
     says = ["halves", devices], ["after", devices], ["each half", one, devices, both]
-    return canvas.picture(told("all_reduce", *says))
+    return canvas.picture(alt_text("all_reduce", *says))
 
 
 def _sum(canvas: Canvas, x: float, y: float, wide: float, devices: int) -> None:

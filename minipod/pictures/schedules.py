@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from minipod.drawing.grids import WIDE
-from minipod.drawing.phrases import told
+from minipod.drawing.phrases import alt_text
 from minipod.drawing.svg import Canvas, Picture, text_width
 
 STAGES, TICKS = 16, 64  # the most in one picture
@@ -38,7 +38,7 @@ def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
     idle = sum(not label for lane in lanes for label in lane)
     of = ["schedule", stages, ticks, f"{idle / (stages * ticks):.1%}"]
     sentences = [["does", str(s), " ".join(label or "·" for label in lane)] for s, lane in enumerate(lanes)]
-    return canvas.picture(told("schedule", ["colon", of, ["list", *sentences]], caption=of))
+    return canvas.picture(alt_text("schedule", ["colon", of, ["list", *sentences]], caption=of))
 
 
 def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:

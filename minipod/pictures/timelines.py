@@ -56,9 +56,9 @@ class Timeline:
             raise ValueError(f"a span needs a lane from 0 to {len(self.lanes) - 1} and ends after it begins")
         self.spans.append(Span(lane, start, end, label, colour, open))
 
-    def step(self, time: float, said: Phrase) -> None:
-        """Add a frame that shows everything up to `time`. said: its sentence (`minipod.drawing.phrases`)."""
-        self.steps.append((time, said))
+    def step(self, time: float, sentence: Phrase) -> None:
+        """Add a frame that shows everything up to `time`. sentence: its sentence (`minipod.drawing.phrases`)."""
+        self.steps.append((time, sentence))
 
     @property
     def end(self) -> float:

@@ -56,7 +56,7 @@ def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
     if not each:
         return markup
     for find, key in (_SAID, "step"), (_HEARD, "heard"):
-        said = iter([html.escape(_told(phrases.description, {"says": [d[key]]}, edition, page)) for d in each])
+        said = iter([html.escape(_in_edition(phrases.description, {"says": [d[key]]}, edition, page)) for d in each])
         markup = find.sub(lambda _, said=said: next(said), markup)
     words = {n.removeprefix("player_"): row[edition] for n, row in terms.ui().items() if n.startswith("player_")}
     kept = html.escape(json.dumps(words, ensure_ascii=False))
@@ -65,10 +65,10 @@ def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
 
 def description(data: dict, edition: str, page: str = "") -> str:
     """What a picture says of itself, from its data."""
-    return _told(phrases.description, data, edition, page)
+    return _in_edition(phrases.description, data, edition, page)
 
 
-def _told(how: Callable[..., str], data: dict, edition: str, page: str) -> str:
+def _in_edition(how: Callable[..., str], data: dict, edition: str, page: str) -> str:
     """In the words of terms.toml; Chinese words that a template sets apart, as it does Latin ones, stand together."""
     if edition == "en":
         return how(data)
@@ -109,7 +109,7 @@ def caption(data: dict, page: str, cell: str, edition: str) -> str:
         if row.cell == cell:
             text = row.said["en" if edition == "en" else "zh-Hans"]
             return terms.traditional(text) if edition == "zh-Hant" else text
-    return _told(phrases.caption, data, edition, page)
+    return _in_edition(phrases.caption, data, edition, page)
 
 
 def front_pictures(root: Path) -> dict[Path, str]:
