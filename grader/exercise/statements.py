@@ -177,7 +177,7 @@ def blanks_in(blanks: Path, lang: str) -> str:
         if ast.get_docstring(node):
             doc = node.body[0]
             first, last = doc.lineno - 1, doc.end_lineno or doc.lineno
-            lines[first:last] = _docstring(lines[first:last], lang, translation, own=isinstance(node, ast.Module))
+            lines[first:last] = _docstring(lines[first:last], lang, translation, of_file=isinstance(node, ast.Module))
     return end.join(lines)
 
 
@@ -192,8 +192,8 @@ def code_in(lines: list[str], lang: str, translation: ExerciseWords = NOTHING) -
     return lines
 
 
-def _docstring(source: list[str], lang: str, translation: ExerciseWords, own: bool) -> list[str]:
-    """The lines of a docstring, in one language alone. own: it is that of the file, now the learner's."""
+def _docstring(source: list[str], lang: str, translation: ExerciseWords, of_file: bool) -> list[str]:
+    """The lines of a docstring, in one language alone. of_file: it is the file's own, which is now the learner's."""
     match = re.fullmatch(r'( *)([rRuU]?)("""|\'\'\'|"|\')(.*)\3', "\n".join(source), re.DOTALL)
     if not match:
         return source
@@ -203,7 +203,7 @@ def _docstring(source: list[str], lang: str, translation: ExerciseWords, own: bo
     other = {key: text if raw else text.replace("\\", r"\\") for key, text in translation.statement.items() if text}
     text = nearest(parts | other, lang)
     lines = text.split("\n") if text in parts.values() else wrapped(text, _WIDTH - len(indent) - len(quotes))
-    if own:
+    if of_file:
         paragraphs = "\n".join(lines).split("\n\n")
         mine = "\n".join(wrapped(say("answers-yours", lang), _WIDTH))
         lines = "\n\n".join(mine if "answers/" in part else part for part in paragraphs).split("\n")

@@ -28,7 +28,7 @@ def last_words(spec: Spec, solution: list[ProcessResult]) -> str | None:
         cases = result.cases(spec.name) or ()
         for error in [result.file.load, *(case.failure for case in cases)]:
             if error and error.kind != "blank" and error.type != "SyntaxError":
-                where = f" ({error.own[-1][1].strip()})" if error.own else ""
+                where = f" ({error.code[-1][1].strip()})" if error.code else ""
                 return f"{error.type}: {error.first_line}{where}"
     return None
 

@@ -45,7 +45,7 @@ class Verdict:
     observation: Observation | None = None  # of a program that is over its budget
     signal: str = ""  # or exit code, that ended the process
     stack: str = ""  # of an answer that hung: faulthandler's traceback
-    own: tuple[CodeLine, ...] = ()  # the answer's own lines that led there
+    code: tuple[CodeLine, ...] = ()  # the answer's own lines that led there
     difference: Difference | PrintedDifference | None = None
     process: int | None = None  # which process of a cluster shows it
     case: int | None = None  # which case shows it
@@ -68,7 +68,7 @@ class Fault:
     outcome: str
     because: Message
     failure: Failure | None = None
-    own: tuple[CodeLine, ...] = ()
+    code: tuple[CodeLine, ...] = ()
     observation: Observation | None = None
     difference: Difference | PrintedDifference | None = None
     process: int | None = None
@@ -110,7 +110,7 @@ def judge(
             verdict.signal = result.text
             return settle(verdict, "broken", _reason(result), error=result.text)
         if error := result.file.load:
-            verdict.line = (error.own[-1][0] or 0) if error.own else verdict.line
+            verdict.line = (error.code[-1][0] or 0) if error.code else verdict.line
             fault = _failed("broken", "load-exit" if error.kind == "exit" else "load", error)
             return show(verdict, replace(fault, process=verdict.process))
         if result.cases(name) is None:
@@ -194,7 +194,7 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
             return _failed("broken", "exit", error)
         if error.kind == "branch":
             because = Message("in-branch", {"op": error.text, "inside": error.into})
-            return Fault("wrong", because, failure=error, own=error.own)
+            return Fault("wrong", because, failure=error, code=error.code)
         if error.type in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error.text:
             return _failed("broken", "memory", error)
         return _failed("wrong", "waited" if error.is_timeout else "raised", error)
@@ -216,7 +216,7 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
 
 def _failed(outcome: str, reason: str, failure: Failure) -> Fault:
     message = Message(reason, {"type": failure.type, "text": failure.text})
-    return Fault(outcome, message, failure=failure, own=failure.own)
+    return Fault(outcome, message, failure=failure, code=failure.code)
 
 
 def _differs(spec: Spec, case: Observation, right: Observation) -> Difference | PrintedDifference | None:

@@ -263,7 +263,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
     try:
         judge(spec, verdict, right, answer, spec.name, check.settings.limit)
         if verdict.stack:
-            verdict.own = _own_lines(verdict.stack, check)
+            verdict.code = _own_lines(verdict.stack, check)
         if verdict.outcome in ("wrong", "hung") and not (machine and spec.processes > 1):
             with contextlib.suppress(OSError):  # no process could be started for the mistakes
                 _name(check, right, list(answer))
@@ -343,7 +343,7 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
         raise error
     # nothing is said of what was compared
     verdict.args = verdict.difference = verdict.failure = verdict.mistake = verdict.likely = verdict.near = None
-    verdict.own, verdict.stack, verdict.together, verdict.unmoved, verdict.calls = (), "", (), (), ()
+    verdict.code, verdict.stack, verdict.together, verdict.unmoved, verdict.calls = (), "", (), (), ()
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return settle(verdict, "broken", "own-fault", error=f"{type(error).__name__}: {error} ({place})")

@@ -60,7 +60,7 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         values["file"] = _shown(str(values["file"]), spec)
         remark = say(key, lang, **{k: abridged(v) if isinstance(v, str) else v for k, v in values.items()})
     # Each line once: a comprehension has a frame of its own.
-    code_lines = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))
+    code_lines = dict.fromkeys(verdict.code or _stack_lines(verdict.stack, verdict.file))
     where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in code_lines]
     first, last = (diagnosis, remark) if diagnosis else (remark, "")
     moved = [say("unmoved", lang, places=_either(verdict.unmoved, lang))] if verdict.unmoved else []

@@ -33,7 +33,7 @@ class Failure:
 
     type: str
     text: str
-    own: tuple[CodeLine, ...] = ()
+    code: tuple[CodeLine, ...] = ()
     kind: str = "error"
     into: str = ""
     more: str = ""

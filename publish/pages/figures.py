@@ -58,8 +58,8 @@ def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
     for find, key in (_SAID, "step"), (_HEARD, "heard"):
         said = iter([html.escape(_in_edition(phrases.description, {"says": [d[key]]}, edition, page)) for d in each])
         markup = find.sub(lambda _, said=said: next(said), markup)
-    words = {n.removeprefix("player_"): row[edition] for n, row in terms.ui().items() if n.startswith("player_")}
-    kept = html.escape(json.dumps(words, ensure_ascii=False))
+    ui = terms.ui_in(edition, "player_")
+    kept = html.escape(json.dumps(ui, ensure_ascii=False))
     return markup.replace('<div class="player">', f'<div class="player" data-words="{kept}">', 1)
 
 

@@ -33,6 +33,11 @@ def ui() -> dict[str, dict[str, str]]:
     }
 
 
+def ui_in(edition: str, prefix: str = "") -> dict[str, str]:
+    """The strings of one edition whose names begin with `prefix`, which is cut off."""
+    return {name.removeprefix(prefix): row[edition] for name, row in ui().items() if name.startswith(prefix)}
+
+
 @functools.cache
 def converter():
     """OpenCC to what is written in Taiwan, and the rules of terms.toml that follow it: what to find, what to put.

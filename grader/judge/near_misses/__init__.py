@@ -27,7 +27,7 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
             return Message("crashed-together")
         return Message("donated-crash") if verdict.signal == "SIGSEGV" else None
     if verdict.reason in ("raised", "load") and (failure := verdict.failure):
-        on_purpose = failure.own and failure.own[-1][1].strip().startswith("raise ")
+        on_purpose = failure.code and failure.code[-1][1].strip().startswith("raise ")
         return None if on_purpose else raised.explained(failure.type, failure.text)
     if verdict.case is None or verdict.reason not in ("differs", "budget"):
         return None

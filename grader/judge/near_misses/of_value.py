@@ -29,15 +29,15 @@ LOOKS = (trees.other_kind, trees.names, trees.elements, trees.dtype, trees.spell
 class Wrong:
     """A wrong value, of one process in one case, beside all others.
 
-    found  what differs first in it
+    difference  what differs first in it
     """
 
     spec: Spec
-    seen: Seen
+    answers: Seen
     right: Seen
     place: int
     case: int
-    found: Difference
+    difference: Difference
 
     @property
     def tolerance(self) -> float:
@@ -46,24 +46,24 @@ class Wrong:
     @property
     def whole(self) -> tuple[Value | None, Value | None]:
         """What came back and what was expected, the whole of it."""
-        return self.seen[self.place][self.case].value, self.right[self.place][self.case].value
+        return self.answers[self.place][self.case].value, self.right[self.place][self.case].value
 
     @property
     def part(self) -> Both:
         """Of these, what differs first."""
-        return self.found.got, self.found.expected
+        return self.difference.got, self.difference.expected
 
     @property
     def row(self) -> Both:
         """The list of texts or numbers in which that stands; else the part itself."""
-        return self.found.inside[1:] if self.found.inside else self.part
+        return self.difference.inside[1:] if self.difference.inside else self.part
 
     @functools.cached_property
     def parts(self) -> list[Both]:
         """The whole, the row and the part, as far as they are not the same."""
-        pairs = [self.row, self.part] if self.found.inside else [self.part]
+        pairs = [self.row, self.part] if self.difference.inside else [self.part]
         got, expected = self.whole
-        if self.found.path and got and expected and self.row != (got, expected):
+        if self.difference.path and got and expected and self.row != (got, expected):
             pairs.insert(0, (got, expected))
         return pairs
 
@@ -71,15 +71,15 @@ class Wrong:
     def alone(self) -> bool:
         """Whether nothing else is wrong than the row."""
         got, expected = self.whole
-        at = self.found.inside[0] if self.found.inside else self.found.path
+        at = self.difference.inside[0] if self.difference.inside else self.difference.path
         return got is None or expected is None or trees.others_right(got, expected, at, self.tolerance)
 
     @property
     def _speaks_for_row(self) -> bool:
         """Whether the row in which the part stands, if any, is right but for the part, or wrong by the same number."""
-        if not self.found.inside:
+        if not self.difference.inside:
             return True
-        _, got, expected = self.found.inside
+        _, got, expected = self.difference.inside
         assert isinstance(got, Tree) and isinstance(expected, Tree)
         both = zip(got.items, expected.items, strict=True)
         wrong = [(a, b) for a, b in both if difference(a, b, self.tolerance)]
@@ -89,28 +89,28 @@ class Wrong:
     @property
     def everywhere(self) -> tuple[list[Observation], list[Observation]]:
         """What every process saw in this case, and what it should have."""
-        return [p[self.case] for p in self.seen], [p[self.case] for p in self.right]
+        return [p[self.case] for p in self.answers], [p[self.case] for p in self.right]
 
     @functools.cached_property
     def pairs(self) -> list[tuple[str, list[Pair]]]:
         """What the numbers mean, and they as arrays, from the outside in, where there are any."""
         # A number of a row is shown with the row: of that it must not be said where others in it are wrong, too.
-        paths = [self.found.path] if self._speaks_for_row else []
-        if self.found.inside and self.found.inside[0] and _all_numbers(self.row[1]):
-            paths.insert(0, self.found.inside[0])
-        if self.found.path and _all_numbers(self.parts[0][1]):
+        paths = [self.difference.path] if self._speaks_for_row else []
+        if self.difference.inside and self.difference.inside[0] and _all_numbers(self.row[1]):
+            paths.insert(0, self.difference.inside[0])
+        if self.difference.path and _all_numbers(self.parts[0][1]):
             paths.insert(0, "")
         shown = self.place, self.case
-        pairs = [(self.spec.meaning(path), _pairs(self.spec, self.seen, self.right, shown, path)) for path in paths]
+        pairs = [(self.spec.meaning(path), _pairs(self.spec, self.answers, self.right, shown, path)) for path in paths]
         return [(meaning, several) for meaning, several in pairs if meaning and several]
 
 
 def _of_another_process(wrong: Wrong) -> Message | None:
-    return per_process.of_another(*wrong.everywhere, wrong.found.path, wrong.place, wrong.tolerance)
+    return per_process.of_another(*wrong.everywhere, wrong.difference.path, wrong.place, wrong.tolerance)
 
 
 def _other_ids(wrong: Wrong) -> Message | None:
-    return trees.other_ids(*wrong.row) if wrong.spec.meaning(wrong.found.path) == "id" else None
+    return trees.other_ids(*wrong.row) if wrong.spec.meaning(wrong.difference.path) == "id" else None
 
 
 def _in_tree(wrong: Wrong) -> Message | None:
@@ -127,13 +127,13 @@ def _order_says(wrong: Wrong, got: Value, expected: Value) -> bool:
     nor of indices that come several times, as then there is nothing in them but their order."""
     if (got, expected) != wrong.row:
         return True
-    path = wrong.found.inside[0] if wrong.found.inside else wrong.found.path
+    path = wrong.difference.inside[0] if wrong.difference.inside else wrong.difference.path
     repeated = isinstance(expected, Tree) and len(set(map(str, expected.items))) < len(expected.items)
     return wrong.alone and not (repeated and wrong.spec.meaning(path) == "index")
 
 
 def _an_argument(wrong: Wrong) -> Message | None:
-    return trees.an_argument(wrong.found.got, wrong.seen[wrong.place][wrong.case].args)
+    return trees.an_argument(wrong.difference.got, wrong.answers[wrong.place][wrong.case].args)
 
 
 def _strongly(wrong: Wrong) -> Message | None:
@@ -146,11 +146,11 @@ def _multiple(wrong: Wrong) -> Message | None:
 
 
 def _some_leaves(wrong: Wrong) -> Message | None:
-    return trees.only_some_leaves(*wrong.parts[0], wrong.tolerance) if wrong.found.path else None
+    return trees.only_some_leaves(*wrong.parts[0], wrong.tolerance) if wrong.difference.path else None
 
 
 def _shapes(wrong: Wrong) -> Message | None:
-    return trees.shapes_of_leaves(*wrong.parts[0]) if wrong.found.path else None
+    return trees.shapes_of_leaves(*wrong.parts[0]) if wrong.difference.path else None
 
 
 def _weakly(wrong: Wrong) -> Message | None:
@@ -159,7 +159,7 @@ def _weakly(wrong: Wrong) -> Message | None:
 
 
 def _apart(wrong: Wrong) -> Message | None:
-    return per_process.apart(*wrong.everywhere, wrong.found.path, wrong.tolerance)
+    return per_process.apart(*wrong.everywhere, wrong.difference.path, wrong.tolerance)
 
 
 def _other_kind(wrong: Wrong) -> Message | None:

@@ -107,7 +107,7 @@ def test_the_line_of_an_error_that_decides_is_not_cut_off(f, decides):
 def test_a_line_that_raises_in_a_comprehension_is_shown_once():
     """Before Python 3.12 a comprehension has a frame of its own, on the same line."""
     own = ((3, "    return [1 // n for n in sizes]"),)
-    failure = Failure("ZeroDivisionError", "division by zero", own=own * 2)
+    failure = Failure("ZeroDivisionError", "division by zero", code=own * 2)
     said = explained(judged([Observation((), None, failure=failure)], [case(1)]))
     assert sum("return [1 // n for n in sizes]" in line for line in said) == 1
 
