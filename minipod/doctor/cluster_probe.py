@@ -46,7 +46,7 @@ def main() -> None:
     import jax
 
     facts = devices()
-    unused = as_rows([accelerators(facts["platform"])])
+    unused = as_rows([accelerators(facts["platform"], in_cluster=True)])
     mine = jax.local_devices()
     gpus = identities(d.local_hardware_id for d in mine) if facts["platform"] == "gpu" else []
     tell(devices=facts | {"here": len(mine)}, unused=unused, gpus=gpus)

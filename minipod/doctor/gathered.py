@@ -162,14 +162,14 @@ def _shared_gpus(gathered: Gathered) -> list[Finding]:
 def _of_one_machine(gathered: Gathered) -> list[Finding]:
     """What the doctor of one machine finds wrong on any of them, with the processes of which it is true."""
     several_hosts = len({*gathered.of_each("host").values()}) > 1
-    processes: dict[tuple[str, str, str], list[int]] = {}
+    processes: dict[tuple[str, str, str, bool], list[int]] = {}
     for p, facts in sorted(gathered.facts.items()):
-        for name, value, advice in (*facts.get("own", ()), *gathered.steps.get(p, {}).get("unused", ())):
+        for name, value, advice, needed in (*facts.get("own", ()), *gathered.steps.get(p, {}).get("unused", ())):
             if name != "Host name" or several_hosts:  # on one machine nobody needs it
-                processes.setdefault((name, value, advice), []).append(p)
+                processes.setdefault((name, value, advice, needed), []).append(p)
     return [
-        Finding(name, f"{value} in {gathered.who(those)}", advice, needed=False)
-        for (name, value, advice), those in processes.items()
+        Finding(name, f"{value} in {gathered.who(those)}", advice, needed)
+        for (name, value, advice, needed), those in processes.items()
     ]
 
 
