@@ -53,6 +53,8 @@ def main() -> None:
     tell(hop=hop())
     tell(pace=pace())
     sys.stdin.read()  # until our parent closes it, or ends us
+    if mpi := sys.modules.get("mpi4py.MPI"):
+        mpi.Finalize()  # without it Open MPI 5 says that the program failed
     os._exit(0)
 
 

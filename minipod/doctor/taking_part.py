@@ -26,6 +26,9 @@ from minipod.processes.hang import suspended
 COMPARED = ("NCCL_", "GLOO_", "FI_", "UCX_", "CUDA_", "LD_LIBRARY_PATH", "TPU_LIBRARY_PATH", "PYTHONHASHSEED")
 
 
+FINALIZE = 10.0  # seconds that MPI has to end
+
+
 class NoCluster(ValueError):
     """JAX's detector finds no cluster here, or not what it needs; the message is a sentence."""
 
@@ -42,6 +45,7 @@ class Part:
         os.close(write)
         self.fd, self._reader = read, json_lines.Reader(read)
         self.ended: str | None = None
+        self.cluster: dict[str, Any] = {}
         try:
             self.cluster = self._cluster(seconds)
         except NoCluster:
@@ -96,8 +100,8 @@ class Part:
         return suspended(self.program.pid)
 
     def end(self) -> None:
-        """End it, and all that it started."""
-        self.program.end()
+        """End it, and all that it started. By MPI it may have to wait until the others end, too."""
+        self.program.end(FINALIZE if self.cluster.get("method") == "mpi4py" and self.ended is None else 0.0)
         with contextlib.suppress(OSError):
             os.close(self.fd)
         self._errors.close()
