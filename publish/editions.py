@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 
 from grader.notebook import blank_cells
-from publish import files, progress_line
+from publish import files, progress_line, reading_time
 from publish.outputs.execute import Executed
 from publish.page import EDITIONS, ROOT, chapter_of, read_page, written
 from publish.pages import beside_editions, editorial, first_cell, notebooks, published, status
@@ -149,7 +149,7 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 
 def _minutes(name: str) -> list[int]:
     """The minutes to read and to solve that the head of a chapter's page shows; nothing for other pages."""
-    return [chapter.read, chapter.solve] if (chapter := chapter_of(name)) else []
+    return [reading_time.minutes(name, ROOT), chapter.solve] if (chapter := chapter_of(name)) else []
 
 
 def _tools() -> str:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from grader.exercise import chapters
 from grader.exercise.lesson_words import lesson_words
+from publish import reading_time
 from publish.chapter_tables import WORLDS, WRITTEN, Called, Elsewhere
 from publish.chapter_toml import Chapter, read_chapters
 from publish.pages import terms
@@ -52,7 +53,7 @@ def lists(root: Path) -> Lists:
     toc = root / "_toc.yml"
     blocks = {toc: [_part(all_chapters, part) for part in _parts(toc, all_chapters)]}
     for edition in WRITTEN:
-        items = ["", *_items(all_chapters, edition), ""]
+        items = ["", *_items(root, all_chapters, edition), ""]
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
         guide = ["", *_guide(root, all_chapters, edition), ""]
         blocks[root / "book" / edition / "teaching.md"] = [Block("% lessons", "% end lessons", guide)]
@@ -112,12 +113,13 @@ def _between(text: str, block: Block) -> str:
     return "\n".join([*old[:start], *block.lines, *old[end:]])
 
 
-def _items(all_chapters: list[Chapter], edition: str) -> Iterator[str]:
+def _items(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
     """The list of a front page: each chapter with its minutes, and below it what one will be able to do."""
     item = terms.ui()["chapter_item"][edition]
     for chapter in all_chapters:
         able = chapter.titled(edition)
-        yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", read=chapter.read, solve=chapter.solve)
+        read = reading_time.minutes(chapter.lesson, root)
+        yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", read=read, solve=chapter.solve)
         yield from ("", f"  {able[:1].upper()}{able[1:]}{'.' if edition == 'en' else '。'}")
 
 
@@ -185,7 +187,8 @@ def _guide(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[st
     """A list item for each chapter: its goal and minutes, what to ask, what is often wrong."""
     ui = terms.ui()
     for chapter in all_chapters:
-        times = ui["teach_minutes"][edition].format(read=chapter.read, solve=chapter.solve)
+        read = reading_time.minutes(chapter.lesson, root)
+        times = ui["teach_minutes"][edition].format(read=read, solve=chapter.solve)
         yield f"- {{doc}}`{chapter.lesson}` {times}"
         if (teaching := chapter.teaching) is None:
             continue

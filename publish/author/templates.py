@@ -117,7 +117,7 @@ def _each(key: str, value: object, languages: list[str]) -> list[str]:
 def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[str, str]:
     """The files of a chapter without exercises yet, by path below the project."""
     folder = f"lessons/{lesson}"
-    facts = [f"number = {number}", f"part = {part}", "read = 15  # minutes", "solve = 20"]
+    facts = [f"number = {number}", f"part = {part}", "solve = 20  # minutes"]
     facts += [*_each("title", MARK, languages), *_only(languages[0] if len(languages) == 1 else "")]
     facts += ["draft = true  # not in the book yet: `check` says when this line can go", "", "[teaching]"]
     facts += [*_each("goal", MARK, languages), *_each("ask", [MARK], languages)]
