@@ -154,10 +154,14 @@ def _minutes(name: str) -> list[int]:
 
 def _tools() -> str:
     """A hash of what makes notebooks of pages: our code, its words, versions."""
-    words = [*ROOT.glob("lessons/*/chapter.toml"), *ROOT.glob("lessons/*/published.toml"), ROOT / "book" / "terms.toml"]
+    tables = [
+        *ROOT.glob("lessons/*/chapter.toml"),
+        *ROOT.glob("lessons/*/published.toml"),
+        ROOT / "book" / "terms.toml",
+    ]
     code = [*(ROOT / "publish" / "pages").glob("*.py"), Path(blank_cells.__file__)]
     versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
-    return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *words])))
+    return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *tables])))
 
 
 def _shared() -> str:
@@ -170,7 +174,7 @@ def _shared() -> str:
     for kind in ("_ext", "_static", "_templates"):
         paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     sums = (hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths))
-    return _sum(*versions, *published.said(), *sums)
+    return _sum(*versions, *published.state(), *sums)
 
 
 def _sum(*parts: str) -> str:

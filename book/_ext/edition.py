@@ -176,7 +176,7 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition
     context["sources"] = sources = published.links(published.repository(), edition, page) if doctree is not None else {}
-    context["words"] = {name: row[edition] for name, row in terms.ui().items()}
+    context["words"] = terms.ui_in(edition)
     if "body" in context and (found := CHAPTER.match(page)):
         eyebrow_text = context["words"]["chapter"].format(int(found[1]))
         if chapter := chapter_of(page):

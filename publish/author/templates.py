@@ -64,10 +64,10 @@ class Signature:
 
 def blank(function: Signature, languages: list[str]) -> str:
     stated = (_STATED[language] for language in languages)
-    words = "\n\n".join(
+    text = "\n\n".join(
         "\n".join([what, "", *(line % name for name in function.names), end]) for what, line, end in stated
     )
-    doc = "\n".join(f"    {line}".rstrip() for line in words.split("\n")).strip()
+    doc = "\n".join(f"    {line}".rstrip() for line in text.split("\n")).strip()
     begin = {"en": f"TODO: {MARK}: where to begin", "zh-Hans": f"TODO：{MARK}：从哪里开始"}
     todo = "".join(f"    # {begin[language]}\n" for language in languages)
     return f'def {function.name}({function.written}):\n    """{doc}\n    """\n{todo}    raise NotImplementedError\n'

@@ -1,5 +1,6 @@
 """`minipod doctor --cluster`: faults planted in one process of two are named, by process 0 alone, and all end."""
 
+import contextlib
 import json
 import os
 import socket
@@ -16,10 +17,10 @@ from still_running import until
 
 from minipod import cluster
 from minipod.__main__ import main
-from minipod.doctor import Finding, installed
+from minipod.doctor import Finding, connections, installed
 from minipod.doctor.findings import all_well
 from minipod.doctor.gathered import Gathered, findings
-from minipod.processes import environment, free_port
+from minipod.processes import environment, free_port, json_lines
 
 
 def doctors(*limits: int, **planted: str | None) -> tuple[cluster.Run, dict[str, dict[str, str]]]:
@@ -114,6 +115,18 @@ def test_planted_a_slow_process_and_what_the_doctor_of_one_machine_says_is_said_
     assert "give the name its network address in /etc/hosts" in host["advice"]
     assert named(found["cuda_visible_devices"], "note") and named(found["ld_library_path"])
     assert named(found["slowest"], "note") and "process 1 (" in found["slowest"]["value"], found["slowest"]
+
+
+def test_a_stranger_on_the_port_is_no_process_of_the_cluster():
+    word = {"word": connections.WORD, "facts": {"host": "node7"}}
+    greetings = {"process": 1}, word | {"process": 1, "facts": {}}, word | {"process": 2}, word | {"process": 1}
+    with contextlib.ExitStack() as sockets:
+        listener = sockets.enter_context(connections.listen("127.0.0.1:0", False))
+        for greeting in greetings:
+            visitor = sockets.enter_context(socket.create_connection(listener.getsockname()))
+            visitor.sendall(json_lines.encode(greeting))
+        come = connections.welcome(listener, 2, 300.0, {"host"})
+        assert [sockets.enter_context(line.socket) and line.facts for line in come.values()] == [{"host": "node7"}]
 
 
 @pytest.fixture(autouse=True)

@@ -111,11 +111,16 @@ def test_planted_a_clock_behind_its_files_and_a_container_with_too_little_memory
     os.utime(tmp_path / "new", (4e9, 4e9))
     assert machine.clock(tmp_path / "new").advice.startswith("the clock is behind a file written on 2096")
     assert not machine.clock().advice
-    (tmp_path / "memory.max").write_text("1073741824\n")
-    said = machine.memory(tmp_path / "memory.max")
-    assert said.value.startswith("1.0 GiB of ") and said.state == "note"
-    (tmp_path / "memory.max").write_text("max\n")
-    assert not machine.memory(tmp_path / "memory.max").advice
+    (tmp_path / "proc/self").mkdir(parents=True)
+    groups = {"0::/job_7/step_0": "job_7/memory.max", "9:cpu,memory:/job_7": "memory/memory.limit_in_bytes"}
+    for line, file in groups.items():  # as Slurm lays them: the limit is a group's above ours
+        (tmp_path / "proc/self/cgroup").write_text(f"1:cpu:/\n{line}\n")
+        limit = tmp_path / "sys/fs/cgroup" / file
+        limit.parent.mkdir(parents=True)
+        for text, state in ("1073741824\n", "note"), ("max\n", "well"):
+            limit.write_text(text)
+            memory = machine.memory(tmp_path)
+            assert memory.state == state and memory.value.startswith("1.0 GiB of ") == (state == "note")
 
 
 def test_planted_too_few_open_files_and_a_name_that_means_this_machine_only(monkeypatch: pytest.MonkeyPatch):
