@@ -45,6 +45,7 @@ __all__ = ["OutOfStep", "fingerprint", "meet", "watched"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _TURN = 0.2  # seconds between two looks at whether a missing process has finished
+_GLANCE, _ANSWER = 0.05, 5.0  # seconds that the coordinator has to answer: in between, and for the message
 _calls = itertools.count(1)
 
 
@@ -150,15 +151,16 @@ def _note(turn: int, other: int, mine: str, seconds: float) -> str:
         try:
             return coordinator_store.get(f"guard/{turn}/{other}", min(_TURN, seconds))
         except TimeoutError:
-            last = _last(other)
-            if last == "has finished" or time.monotonic() > end:
+            over = time.monotonic() > end
+            last = _last(other, _ANSWER if over else _GLANCE)
+            if last == "has finished" or over:
                 late = "" if last == "has finished" else f" within {seconds:g} s"
                 message = f"call {turn}, {mine}: process {other} did not come{late}; it {last}"
                 raise OutOfStep(message) from None
 
 
-def _last(other: int) -> str:
+def _last(other: int, seconds: float) -> str:
     try:
-        return coordinator_store.get(f"guard/last/{other}", 0.05)
+        return coordinator_store.get(f"guard/last/{other}", seconds)
     except TimeoutError:
         return "has called nothing that is watched"

@@ -26,7 +26,7 @@ def as_main(command: list[str]) -> None:
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=builtins)
     sys.modules["__main__"] = module  # so that pickle and multiprocessing find the program's own names
-    exec(compile(code, path, "exec"), module.__dict__)
+    exec(compile(code, command[0], "exec"), module.__dict__)  # tracebacks name it as the command did
 
 
 def in_the_program(trace: types.TracebackType | None, *ours: str) -> types.TracebackType | None:

@@ -54,7 +54,7 @@ def test_a_program_is_main_with_its_folder_on_the_path_and_multiprocessing_with_
         "    with mp.get_context('spawn').Pool(1) as pool: print(pool.map(double, [1, 2]))\n"
     )
     path = os.path.join("sub", "p.py")
-    assert cluster.run(path, "a", processes=1).outputs == [f"42 {path} {[path, 'a']} True\n[2, 4]\n"]
+    assert cluster.run(path, "a", processes=1).outputs == [f"42 {os.path.abspath(path)} {[path, 'a']} True\n[2, 4]\n"]
 
 
 def test_a_module_runs_by_name_and_a_program_is_found_beside_the_running_script(here: Path, monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 from jax import P
 
 from minipod import cluster
+from minipod.cluster import coordinator_store
 from minipod.guard import OutOfStep, watched
 
 ONES = np.ones((4, 1))
@@ -86,7 +87,15 @@ def test_a_process_that_has_finished_is_named_at_once(tmp_path):
 
 
 @pytest.mark.processes(2)
-def test_a_process_that_is_elsewhere_is_named_after_the_patience(everyone, total):
+def test_a_process_that_is_elsewhere_is_named_after_the_patience(everyone, total, monkeypatch):
+    """Also by a coordinator that needs a moment to answer, as beside busy processes."""
+    get = coordinator_store.get
+    at_once = {f"guard/last/{process}": 0.0 for process in range(2)}
+
+    def slow(key: str, seconds: float) -> str:
+        return get(key, at_once.get(key, seconds) if seconds < 1 else seconds)
+
+    monkeypatch.setattr(coordinator_store, "get", slow)
     watched(total, "total")(everyone(ONES))
     if jax.process_index() == 0:
         said = "call 2, total(float32[8@i,1]): process 1 did not come within 2 s; it was last at call 1, total("
