@@ -57,10 +57,10 @@ def number(n: int | float) -> str:
 
 def pick(entry: Mapping[str, T], lang: str, otherwise: T | None = None) -> T:
     """What the entry says in `lang`, else in the nearest language that it has, else `otherwise`, or a KeyError."""
-    found = next((entry[name] for name in _FALLBACK[lang] if name in entry), otherwise)
-    if found is None:
+    text = next((entry[name] for name in _FALLBACK[lang] if name in entry), otherwise)
+    if text is None:
         raise KeyError(lang)
-    return found
+    return text
 
 
 @functools.cache

@@ -282,25 +282,25 @@ def _plan(options: argparse.Namespace) -> int:
             _say(f"{line['step']} in {line['seconds']:.1f} s")
 
     given = (options.program, options.on, options.mesh, options.explicit, options_of(options.xla))
-    found = run(Wanted(*given, options.limit, options.save, options.dump, options.again, options.passes, tell))
+    plan = run(Wanted(*given, options.limit, options.save, options.dump, options.again, options.passes, tell))
     if options.json:
         import json
 
-        print(json.dumps(found.data()))
-        if found.recorded:
-            _say(found.notes[-1])
+        print(json.dumps(plan.data()))
+        if plan.recorded:
+            _say(plan.notes[-1])
     else:
-        print(found)
+        print(plan)
     return 0
 
 
 def _choose(options: argparse.Namespace) -> int:
-    from minipod.choose import choices, model, said, table
+    from minipod.choose import choices, model, summary, table
 
     wanted = model(options.params, options.batch, options.seq, options.layers, options.width)
     made = choices(wanted, options.on)
     print(table(made))
-    print(said(wanted, made[0], options.on))
+    print(summary(wanted, made[0], options.on))
     return 0
 
 
@@ -311,18 +311,18 @@ def _profile(options: argparse.Namespace) -> int:
         raise FileNotFoundError(f"{options.draw}: there is no such folder to write it in")
     program = options.paths[0].endswith(".py")
     paths, arguments = (options.paths[:1], options.paths[1:]) if program else (options.paths, [])
-    found = profiled(paths, options.text, arguments, options.devices, options.limit)
-    found = found if options.step is None else found.step(options.step)
+    recorded = profiled(paths, options.text, arguments, options.devices, options.limit)
+    recorded = recorded if options.step is None else recorded.step(options.step)
     if options.json:
         import json
 
-        print(json.dumps(found.data()))
+        print(json.dumps(recorded.data()))
     else:
-        print(report(found, options.top))
+        print(report(recorded, options.top))
     if options.draw:
         from minipod.pictures import profile
 
-        profile(found).save(options.draw)
+        profile(recorded).save(options.draw)
     return 0
 
 

@@ -29,9 +29,9 @@ def missing(extra: str, package: str = NAME) -> list[str]:
         lines = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:
         return []
-    own = [line for line in lines if re.search(rf"""extra == ["']{extra}["']""", line)]
+    requirements = [line for line in lines if re.search(rf"""extra == ["']{extra}["']""", line)]
     lacking: dict[str, None] = {}
-    for line in own:
+    for line in requirements:
         name = re.split(r"[^\w.-]", line)[0]
         if others := line.partition(";")[0].partition("[")[2].partition("]")[0]:
             for other in others.split(","):

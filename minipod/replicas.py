@@ -65,9 +65,9 @@ def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) ->
             before = first.setdefault((where, part), (process, device, digest))
             if before[2] != digest:
                 # pyrefly: ignore[bad-argument-type]
-                here, there = _holder(before[0], before[1]), _holder(process, device)
+                here, other = _holder(before[0], before[1]), _holder(process, device)
                 what = f"{name}{where}[{part}] should be the same everywhere, and is not"
-                raise ReplicasDiffer(f"{what}: {here} holds other values than {there}")
+                raise ReplicasDiffer(f"{what}: {here} holds other values than {other}")
 
 
 def _holder(process: int, device: int) -> str:

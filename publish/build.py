@@ -56,7 +56,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     kept.load(build / "kept")
     result = sync.check()
     result.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
-    for line in [*result.problems, *(f"{words}: run `make sync`" for _, words in result.stale.values())]:
+    for line in [*result.problems, *(f"{page}: run `make sync`" for _, page in result.stale.values())]:
         progress_line.problem(line)
     if result.problems or result.stale:
         return 1

@@ -67,8 +67,8 @@ def _called(row: dict[str, str] | None) -> Called | None:
 
 def _both(row: dict[str, Any]) -> dict[str, Any]:
     """What a row says in each language; in one that the chapter is not written in yet, the other's."""
-    said = next(row[language] for language in WRITTEN if language in row)
-    return {language: row.get(language, said) for language in WRITTEN}
+    texts = next(row[language] for language in WRITTEN if language in row)
+    return {language: row.get(language, texts) for language in WRITTEN}
 
 
 def languages(facts: dict[str, Any]) -> tuple[str, ...]:
@@ -115,11 +115,11 @@ def _rows(facts: dict[str, Any], key: str) -> list[Any]:
 
 def _lacks(table: Any, languages: tuple[str, ...]) -> list[str]:
     """Those of the languages in which a table says nothing."""
-    there = table if isinstance(table, dict) else {}
-    return [language for language in languages if not _said(there.get(language))]
+    existing = table if isinstance(table, dict) else {}
+    return [language for language in languages if not _is_text(existing.get(language))]
 
 
-def _said(value: Any) -> bool:
+def _is_text(value: Any) -> bool:
     return bool(value) and all(map(is_text, value)) if isinstance(value, list) else is_text(value)
 
 

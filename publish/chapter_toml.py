@@ -32,7 +32,6 @@ class Chapter:
 
     part      of the book, 1 or 2
     title     by language, at least one of them
-    read      minutes for the page
     solve     minutes for the exercises
     measures  its cells take the time: nothing else may run beside them
     labels    what the chapter's own pictures and tables say, and the same in zh-Hans: find, a pattern, and what to put
@@ -47,7 +46,6 @@ class Chapter:
     number: int
     part: int
     title: dict[str, str]
-    read: int
     solve: int
     measures: bool = False
     labels: tuple[tuple[str, str], ...] = ()
@@ -105,7 +103,7 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
 
 
 def _wrong_numbers(facts: dict[str, Any], number: int) -> Iterator[str]:
-    for key, example in (("number", number), ("part", 1), ("read", 15), ("solve", 20)):
+    for key, example in (("number", number), ("part", 1), ("solve", 20)):
         if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
             yield f"{key} is {'missing' if key not in facts else 'no whole number above 0'}: write «{key} = {example}»"
         elif key == "number" and facts[key] != number:

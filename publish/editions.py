@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 
 from grader.notebook import blank_cells
-from publish import files, progress_line
+from publish import files, progress_line, reading_time
 from publish.outputs.execute import Executed
 from publish.page import EDITIONS, ROOT, chapter_of, read_page, written
 from publish.pages import beside_editions, editorial, first_cell, notebooks, published, status
@@ -149,15 +149,19 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 
 def _minutes(name: str) -> list[int]:
     """The minutes to read and to solve that the head of a chapter's page shows; nothing for other pages."""
-    return [chapter.read, chapter.solve] if (chapter := chapter_of(name)) else []
+    return [reading_time.minutes(name, ROOT), chapter.solve] if (chapter := chapter_of(name)) else []
 
 
 def _tools() -> str:
     """A hash of what makes notebooks of pages: our code, its words, versions."""
-    words = [*ROOT.glob("lessons/*/chapter.toml"), *ROOT.glob("lessons/*/published.toml"), ROOT / "book" / "terms.toml"]
+    tables = [
+        *ROOT.glob("lessons/*/chapter.toml"),
+        *ROOT.glob("lessons/*/published.toml"),
+        ROOT / "book" / "terms.toml",
+    ]
     code = [*(ROOT / "publish" / "pages").glob("*.py"), Path(blank_cells.__file__)]
     versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
-    return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *words])))
+    return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *tables])))
 
 
 def _shared() -> str:
@@ -170,7 +174,7 @@ def _shared() -> str:
     for kind in ("_ext", "_static", "_templates"):
         paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     sums = (hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths))
-    return _sum(*versions, *published.said(), *sums)
+    return _sum(*versions, *published.state(), *sums)
 
 
 def _sum(*parts: str) -> str:

@@ -29,8 +29,8 @@ def statement(node: ast.FunctionDef | ast.Module, language: str) -> tuple[str, s
 def written_in(folder: Path, exercise: str = "") -> tuple[str, ...]:
     """The languages of a chapter, or of one of its exercises: both, or what chapter.toml or words.toml call `only`."""
     table = _read(folder / "words.toml").get(exercise)
-    own = languages(table) if isinstance(table, dict) else WRITTEN
-    return languages(_read(folder / FILE)) if own == WRITTEN else own
+    named = languages(table) if isinstance(table, dict) else WRITTEN
+    return languages(_read(folder / FILE)) if named == WRITTEN else named
 
 
 def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
@@ -39,8 +39,8 @@ def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
     What cannot be read is left out: others tell of it.
     """
     folder, left_out, wrong = root / "lessons" / lesson, [], []
-    found = list(_unwritten(root, folder))
-    for exercise, language, sentence in found:
+    missing = list(_unwritten(root, folder))
+    for exercise, language, sentence in missing:
         if language not in written_in(folder, exercise):
             left_out.append(sentence)
             continue
@@ -49,7 +49,7 @@ def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
         wrong.append(f'{sentence}: write it, or «only = "{other}"» {where}')
     for exercise in ["", *_read(folder / "words.toml")]:
         own = _read(folder / "words.toml").get(exercise) if exercise else _read(folder / FILE)
-        if isinstance(own, dict) and "only" in own and not any(exercise in ("", gap[0]) for gap in found):
+        if isinstance(own, dict) and "only" in own and not any(exercise in ("", gap[0]) for gap in missing):
             where = f"words.toml: [{exercise}]" if exercise else f"{FILE}:"
             wrong.append(f"{_place(folder, root)}/{where} says «only», and it is in both languages: delete that line")
     return left_out, wrong
@@ -82,8 +82,8 @@ def _unlike(node: ast.FunctionDef) -> Iterator[str]:
         for only, language in ((one - other, "English"), (other - one, "Chinese")):
             if only:
                 yield f"says {', '.join(sorted(only))} in {language} only, in the paragraph {of}"
-    said = {name for paragraph in english for name in about(paragraph)}
-    missing = [argument.arg for argument in node.args.args if argument.arg not in said]
+    names = {name for paragraph in english for name in about(paragraph)}
+    missing = [argument.arg for argument in node.args.args if argument.arg not in names]
     if missing and len(missing) < len(node.args.args):  # what is said in a sentence needs no lines
         yield f"has no line «{missing[0]}: …»"
 

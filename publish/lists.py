@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from grader.exercise import chapters
 from grader.exercise.lesson_words import lesson_words
+from publish import reading_time
 from publish.chapter_tables import WORLDS, WRITTEN, Called, Elsewhere
 from publish.chapter_toml import Chapter, read_chapters
 from publish.pages import terms
@@ -52,7 +53,7 @@ def lists(root: Path) -> Lists:
     toc = root / "_toc.yml"
     blocks = {toc: [_part(all_chapters, part) for part in _parts(toc, all_chapters)]}
     for edition in WRITTEN:
-        items = ["", *_items(all_chapters, edition), ""]
+        items = ["", *_items(root, all_chapters, edition), ""]
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
         guide = ["", *_guide(root, all_chapters, edition), ""]
         blocks[root / "book" / edition / "teaching.md"] = [Block("% lessons", "% end lessons", guide)]
@@ -112,29 +113,30 @@ def _between(text: str, block: Block) -> str:
     return "\n".join([*old[:start], *block.lines, *old[end:]])
 
 
-def _items(all_chapters: list[Chapter], edition: str) -> Iterator[str]:
+def _items(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
     """The list of a front page: each chapter with its minutes, and below it what one will be able to do."""
     item = terms.ui()["chapter_item"][edition]
     for chapter in all_chapters:
         able = chapter.titled(edition)
-        yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", read=chapter.read, solve=chapter.solve)
+        read = reading_time.minutes(chapter.lesson, root)
+        yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", read=read, solve=chapter.solve)
         yield from ("", f"  {able[:1].upper()}{able[1:]}{'.' if edition == 'en' else '。'}")
 
 
 def _elsewhere_section(chapter: Chapter, edition: str) -> Iterator[str]:
     """The lines of a chapter's section: heading, table, and where all of them are."""
-    words = terms.ui()
+    ui = terms.ui()
     yield f"({_elsewhere_label(chapter)})="
-    yield f"## {words['elsewhere'][edition]}"
+    yield f"## {ui['elsewhere'][edition]}"
     yield ""
     yield from _elsewhere_table(chapter.elsewhere, edition)
     yield ""
-    yield words["elsewhere_all"][edition]
+    yield ui["elsewhere_all"][edition]
 
 
 def _elsewhere_page(all_chapters: list[Chapter], edition: str) -> Iterator[str]:
     """The lines of the page of all chapters: the tables in the order of the book, then the index."""
-    words = terms.ui()
+    ui = terms.ui()
     for chapter in all_chapters:
         if chapter.elsewhere:
             yield f"(sec-elsewhere-ch{chapter.number:02})="
@@ -143,11 +145,11 @@ def _elsewhere_page(all_chapters: list[Chapter], edition: str) -> Iterator[str]:
             yield from _elsewhere_table(chapter.elsewhere, edition)
             yield ""
     yield "(sec-elsewhere-index)="
-    yield f"## {words['elsewhere_index'][edition]}"
+    yield f"## {ui['elsewhere_index'][edition]}"
     yield ""
     for word, where in sorted(_words_index(all_chapters, edition).items(), key=lambda item: (item[0].lower(), item[0])):
-        links = [f"{{ref}}`{words['chapter'][edition].format(c.number)} <{_elsewhere_label(c)}>`" for c in where]
-        yield f"- {word}{words['elsewhere_colon'][edition]}{words['elsewhere_and'][edition].join(links)}"
+        links = [f"{{ref}}`{ui['chapter'][edition].format(c.number)} <{_elsewhere_label(c)}>`" for c in where]
+        yield f"- {word}{ui['elsewhere_colon'][edition]}{ui['elsewhere_and'][edition].join(links)}"
 
 
 def _elsewhere_label(chapter: Chapter) -> str:
@@ -165,9 +167,9 @@ def _words_index(all_chapters: list[Chapter], edition: str) -> dict[str, list[Ch
 
 def _elsewhere_table(rows: tuple[Elsewhere, ...], edition: str) -> Iterator[str]:
     """The rows; a world that has no word for any of them gets no column."""
-    words = terms.ui()
+    ui = terms.ui()
     worlds = [name for name in WORLDS if any(getattr(row, name) for row in rows)]
-    yield f"| {' | '.join(words[f'elsewhere_{name}'][edition] for name in ('here', *worlds))} |"
+    yield f"| {' | '.join(ui[f'elsewhere_{name}'][edition] for name in ('here', *worlds))} |"
     yield f"|{'---|' * (1 + len(worlds))}"
     for row in rows:
         cells = [row.here[edition], *(_called(getattr(row, name), edition) for name in worlds)]
@@ -183,16 +185,17 @@ def _called(called: Called | None, edition: str) -> str:
 
 def _guide(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
     """A list item for each chapter: its goal and minutes, what to ask, what is often wrong."""
-    words = terms.ui()
+    ui = terms.ui()
     for chapter in all_chapters:
-        times = words["teach_minutes"][edition].format(read=chapter.read, solve=chapter.solve)
+        read = reading_time.minutes(chapter.lesson, root)
+        times = ui["teach_minutes"][edition].format(read=read, solve=chapter.solve)
         yield f"- {{doc}}`{chapter.lesson}` {times}"
         if (teaching := chapter.teaching) is None:
             continue
         yield f"  - {_in(teaching.goal, edition)}"
-        yield f"  - {words['teach_ask'][edition]}{words['teach_between'][edition].join(_in(teaching.ask, edition))}"
+        yield f"  - {ui['teach_ask'][edition]}{ui['teach_between'][edition].join(_in(teaching.ask, edition))}"
         wrong = [_mistake(root / "lessons" / chapter.lesson, name, edition) for name in teaching.wrong]
-        yield f"  - {words['teach_wrong'][edition]}{words['teach_and'][edition].join(wrong)}"
+        yield f"  - {ui['teach_wrong'][edition]}{ui['teach_and'][edition].join(wrong)}"
 
 
 def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
@@ -209,9 +212,9 @@ def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
 def _mistake(folder: Path, name: str, edition: str) -> str:
     """A mistake's name, and the exercise in which it is made. KeyError where there is none of that name."""
     exercise, _, mistake = name.partition(".")
-    words = lesson_words(folder)[exercise]
-    mistake_name = _in(words.mistakes[f"{exercise}__{mistake}"].name, edition)
-    return terms.ui()["teach_mistake"][edition].format(exercise=_in(words.title, edition), mistake=mistake_name)
+    texts = lesson_words(folder)[exercise]
+    mistake_name = _in(texts.mistakes[f"{exercise}__{mistake}"].name, edition)
+    return terms.ui()["teach_mistake"][edition].format(exercise=_in(texts.title, edition), mistake=mistake_name)
 
 
 def _in(texts: Mapping[str, T], edition: str) -> T:

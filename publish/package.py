@@ -84,8 +84,8 @@ def _build(folder: Path, made: Path) -> None:
     command = [sys.executable, "-c", _BUILD, str(made)]
     done = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, check=False)
     if done.returncode:
-        words = (done.stderr.strip() or "no reason given").splitlines()[-1]
-        raise RuntimeError(f"the package could not be built: {words}")
+        reason = (done.stderr.strip() or "no reason given").splitlines()[-1]
+        raise RuntimeError(f"the package could not be built: {reason}")
 
 
 def _sum(root: Path) -> str:

@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
 def record(names: list[str]) -> int:
     """Execute these pages and write the recordings of those on which nothing failed. Returns 1 where something did."""
     state = sync.check()
-    stale = [f"{words}: run `make sync`" for _, words in state.stale.values()]
+    stale = [f"{page}: run `make sync`" for _, page in state.stale.values()]
     for line in [*state.problems, *stale]:
         progress_line.problem(line)
     if state.problems or stale:

@@ -48,9 +48,9 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
     version = tag.removeprefix("v")
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     cited = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))["version"]
-    for name, found in (("pyproject.toml", project), ("CITATION.cff", cited)):
-        if found != version:
-            yield f"{name} has version {found}, but the tag is {tag}: change one of them"
+    for name, stated in (("pyproject.toml", project), ("CITATION.cff", cited)):
+        if stated != version:
+            yield f"{name} has version {stated}, but the tag is {tag}: change one of them"
     notes = section(version, root)
     if notes is None:
         yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: rename «[Unreleased]» to that"

@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import http
 import http.server
 import os
 import sys
@@ -15,6 +16,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, format: str, *args) -> None:
         pass
+
+    def send_head(self):
+        try:
+            return super().send_head()
+        except ValueError:  # an address with a null byte in it
+            self.send_error(http.HTTPStatus.NOT_FOUND)
+            return None
 
 
 def main(arguments: list[str] | None = None) -> int:

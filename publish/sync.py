@@ -184,11 +184,11 @@ def check(root: Path = ROOT) -> Result:
     for path in [path for path in listed.blocks if path.suffix != ".md" or path.parent == root]:
         _file(path, path.read_text("utf-8"), "", root, listed, result)
     try:
-        words = derived(root)
+        fresh = derived(root)
     except ValueError as error:
         result.problems.append(str(error))
-        words = {}
-    for path, text in words.items():
+        fresh = {}
+    for path, text in fresh.items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not what the file beside it says"
     for path, text in figures.front_pictures(root).items():

@@ -52,8 +52,8 @@ def join(folder: Path) -> list[str]:
             (folder / version / name).unlink(missing_ok=True)
     front = (first / "index.html").read_text("utf-8")
     title, address = (re.search(p, front) for p in (r"<title>([^<]*)", r'<link rel="canonical" href="([^"]*)'))
-    words = {"title": title[1] if title else "", "address": address[1] if address else f"{present[0]}/index.html"}
-    (folder / "index.html").write_text(_ROOT.format(version=present[0], **words), "utf-8")
+    values = {"title": title[1] if title else "", "address": address[1] if address else f"{present[0]}/index.html"}
+    (folder / "index.html").write_text(_ROOT.format(version=present[0], **values), "utf-8")
     (folder / ".nojekyll").touch()  # or GitHub leaves out folders such as _static
     return present
 

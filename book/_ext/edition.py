@@ -19,8 +19,8 @@ sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
 from _ext import style_sheets  # noqa: E402
 
-from publish import files, reference  # noqa: E402  (book/ is not a package)
-from publish.page import chapter_of  # noqa: E402
+from publish import files, reading_time, reference  # noqa: E402  (book/ is not a package)
+from publish.page import ROOT, chapter_of  # noqa: E402
 from publish.pages import published, terms  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
@@ -176,11 +176,12 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition
     context["sources"] = sources = published.links(published.repository(), edition, page) if doctree is not None else {}
-    context["words"] = {name: row[edition] for name, row in terms.ui().items()}
+    context["words"] = terms.ui_in(edition)
     if "body" in context and (found := CHAPTER.match(page)):
         eyebrow_text = context["words"]["chapter"].format(int(found[1]))
         if chapter := chapter_of(page):
-            eyebrow_text += f" · {context['words']['minutes'].format(read=chapter.read, solve=chapter.solve)}"
+            read = reading_time.minutes(page, ROOT)
+            eyebrow_text += f" · {context['words']['minutes'].format(read=read, solve=chapter.solve)}"
         for service in ("colab", "binder"):
             if (href := sources.get(service)) and built:
                 eyebrow_text += f' <a class="service screen-only" href="{href}">{context["words"][service]}</a>'

@@ -35,8 +35,7 @@ FILES = (
 def words(kind: str, folder: str) -> dict[str, str]:
     """What the explorer or the designer says, by name, on the pages of this folder."""
     edition = folder if folder.startswith("zh-") else "en"
-    start = f"{kind}_"
-    return {name.removeprefix(start): row[edition] for name, row in terms.ui().items() if name.startswith(start)}
+    return terms.ui_in(edition, f"{kind}_")
 
 
 def drawn(shape: Sequence[int], mesh: Sequence[int], spec: Sequence[str]) -> tuple[str, dict[str, int]]:

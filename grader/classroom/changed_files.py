@@ -25,7 +25,7 @@ def fingerprints(root: Path, submissions: Path, engine: Path, walls: bool) -> di
     Links are not followed. What this run itself writes to, .cache/class, does not count.
     """
     skipped = {str(base / ".cache" / "class") for base in (root, engine)}
-    found: dict[str, Print] = {}
+    prints: dict[str, Print] = {}
     for folder in _apart([submissions, root, engine, *([] if walls else [Path(sys.prefix)])]):
         for path, inside, files in os.walk(folder):
             inside[:] = [n for n in inside if n not in _LEFT_OUT and os.path.join(path, n) not in skipped]
@@ -33,8 +33,8 @@ def fingerprints(root: Path, submissions: Path, engine: Path, walls: bool) -> di
                 inside[:] = [name for name in inside if name != "__pycache__" and not name.startswith(".")]
             links = [name for name in inside if os.path.islink(os.path.join(path, name))]
             for name in (*files, *links):
-                found[os.path.join(path, name)] = _print(os.path.join(path, name))
-    return found
+                prints[os.path.join(path, name)] = _print(os.path.join(path, name))
+    return prints
 
 
 def changes(before: dict[str, Print], after: dict[str, Print]) -> list[str]:

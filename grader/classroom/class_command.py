@@ -252,7 +252,7 @@ def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
         except sandbox_pool.SandboxLost:
             why.append(say("class-room-fails", lang, kind=kind))
             continue
-        closed = not secret & {*tried.seen} and not kept & {*tried.writable}
+        closed = not secret & {*tried.readable} and not kept & {*tried.writable}
         if tried.started == 2 and (closed or kind == "none"):
             return kind, tried.refused
         why.append(say("class-room-open" if tried.started == 2 else "class-room-fails", lang, kind=kind))

@@ -53,13 +53,13 @@ def lines_to_read(source: str, blank: str) -> tuple[Line, ...]:
     tree, lines = ast.parse(source), source.split("\n")
     usual = {name for node in ast.walk(ast.parse(blank)) for name, _ in _imports(node)}
     modules = {bound: name for node in ast.walk(tree) for name, bound in _imports(node)}
-    found: dict[int, Line] = {}
+    reasons: dict[int, Line] = {}
     for node in ast.walk(tree):
         for why in _reasons(node, usual, modules):
             number: int = getattr(node, "lineno", 1)
             text = lines[number - 1].strip()[:MOST_TEXT] if number <= len(lines) else ""
-            found.setdefault(number, Line(number, text, why))
-    return tuple(found[n] for n in sorted(found)[:MOST_LINES])
+            reasons.setdefault(number, Line(number, text, why))
+    return tuple(reasons[n] for n in sorted(reasons)[:MOST_LINES])
 
 
 def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:

@@ -61,8 +61,8 @@ class Share:
 
 def share(text: str) -> Share:
     """`3/10` as a Share. Raises BadInput."""
-    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    n, of = map(int, found.groups()) if found else (0, 0)
+    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    n, of = map(int, match.groups()) if match else (0, 0)
     if not 1 <= n <= of <= MOST:
         raise BadInput("class-bad-part", value=text)
     return Share(n, of)

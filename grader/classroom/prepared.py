@@ -76,11 +76,13 @@ def _see(spec: Spec, settings: Settings) -> Prepared:
     )
     if wrong := next((result for result in drawn if result.status != "ok"), None):
         raise Unpacked(wrong.text or wrong.status)
-    seen = checking.CachedResults()
-    checking.prepare(spec, settings, seen)
-    see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), seen.mistakes)
-    told = tuple(result.value["arguments"] for result in drawn)
-    return Prepared(seen.solution or [], seen.mistakes, told, drawn[0].value["cases"], drawn[0].value["kept"])
+    results = checking.CachedResults()
+    checking.prepare(spec, settings, results)
+    see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), results.mistakes)
+    serialized = tuple(result.value["arguments"] for result in drawn)
+    return Prepared(
+        results.solution or [], results.mistakes, serialized, drawn[0].value["cases"], drawn[0].value["kept"]
+    )
 
 
 def _drawn(spec: Spec, seed: int) -> dict[str, str]:
@@ -101,16 +103,16 @@ def _text(data: bytes) -> str:
 
 
 def _key(spec: Spec, settings: Settings) -> str:
-    own = [spec.root / "solutions" / f"{spec.lesson}.py", *sorted(spec.folder.glob("*.*"))]
-    return cache_key(settings.seed, settings.limit, settings.memory, files=own)
+    files = [spec.root / "solutions" / f"{spec.lesson}.py", *sorted(spec.folder.glob("*.*"))]
+    return cache_key(settings.seed, settings.limit, settings.memory, files=files)
 
 
 def cache_key(*about: object, files: Iterable[Path] = ()) -> str:
     """40 hex digits of these values (by their repr), these files, and what judges: grader, minipod, JAX, Python."""
-    found = hashlib.sha256(_judge() + repr(about).encode(errors="replace"))
+    digest = hashlib.sha256(_judge() + repr(about).encode(errors="replace"))
     for path in files:
-        found.update(_named(path))
-    return found.hexdigest()[:40]
+        digest.update(_named(path))
+    return digest.hexdigest()[:40]
 
 
 @functools.cache

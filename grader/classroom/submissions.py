@@ -131,8 +131,8 @@ def _is_lesson(entry: os.DirEntry[str], lessons: list[str]) -> bool:
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     """What lies in a folder, by name, without hidden files and Python's own."""
     try:
-        with os.scandir(folder) as found:
-            kept = [e for e in found if not e.name.startswith(".") and e.name not in ("__pycache__", "__MACOSX")]
+        with os.scandir(folder) as entries:
+            kept = [e for e in entries if not e.name.startswith(".") and e.name not in ("__pycache__", "__MACOSX")]
     except OSError as error:
         raise BadInput("class-folder-unreadable", folder=shown(str(folder)), error=error.strerror) from None
     return sorted(kept, key=lambda e: e.name)

@@ -172,11 +172,11 @@ def _blank_out(answers: Answers) -> None:
             n = end
             continue
         block = lines[tops[n] : tops[last]]
-        line, words = _error("\n".join(block)) or (1, "invalid syntax")
+        line, message = _error("\n".join(block)) or (1, "invalid syntax")
         names = [m.group(1) or m.group(2) for text in block if (m := _DEF.match(text))]
-        answers.faults.update({name: (tops[n] + line, words) for name in names})
+        answers.faults.update({name: (tops[n] + line, message) for name in names})
         if not names:
-            answers.fault = answers.fault or (tops[n] + line, words)
+            answers.fault = answers.fault or (tops[n] + line, message)
         n = last
     answers.source = "\n".join(kept)
     answers.blanked = "\n".join(line for line, still in zip(lines, kept, strict=True) if line != still)

@@ -51,8 +51,8 @@ def prepare(lessons: Path, folder: Path, lang: str) -> list[str]:
 def complete(lessons: Path, folder: Path, lang: str) -> list[str]:
     """Add what the files in the learner's own folder lack. Returns what to tell the learner, a sentence each."""
     notes: list[str] = []
-    found = add_missing(lessons, folder, lang)
-    done, failed = [f for f in found if not f.error], [f for f in found if f.error]
+    blanks = add_missing(lessons, folder, lang)
+    done, failed = [f for f in blanks if not f.error], [f for f in blanks if f.error]
     if len(done) > FEW:
         count = sum(len(added.names) for added in done)
         notes.append(say("added-many", lang, count=count, files=len(done), folder="answers/"))
@@ -88,7 +88,7 @@ def copy_blanks(lessons: Path, folder: Path, lang: str = "en") -> list[str]:
 def add_missing(lessons: Path, folder: Path, lang: str = "en") -> list[Added]:
     """Add the blanks of the exercises that an answers file lacks at its end: the chapter has gained them since, or they
     were deleted. A file that cannot be read is left to the check, which says so. lang: as of `copy_blanks`."""
-    found = []
+    added = []
     for blanks in given_out(lessons, "exercises.py"):
         path = folder / f"{blanks.parent.name}.py"
         try:
@@ -100,10 +100,10 @@ def add_missing(lessons: Path, folder: Path, lang: str = "en") -> list[Added]:
             continue
         try:
             append(path, blanks, names, lang)
-            found.append(Added(path.name, names))
+            added.append(Added(path.name, names))
         except OSError as error:
-            found.append(Added(path.name, names, error.strerror or str(error)))
-    return found
+            added.append(Added(path.name, names, error.strerror or str(error)))
+    return added
 
 
 def append(path: Path, blanks: Path, names: list[str], lang: str = "en") -> None:
@@ -133,11 +133,11 @@ def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
     A function that is missing is added at the end. lang: as of `copy_blanks`. Raises OSError or UnicodeDecodeError.
     """
     lines, text = function_text.lines_of(path.read_bytes().decode("utf-8")), blanks_in(blanks, lang)
-    found = function_text.span(answers.read(path).source, lines, name)
-    if found is None:
+    region = function_text.span(answers.read(path).source, lines, name)
+    if region is None:
         append(path, blanks, [name], lang)
         return None
-    first, end = found
+    first, end = region
     blank = function_text.text_in(text, function_text.lines_of(text), name) or ""
     if lines[0].endswith("\r\n"):
         blank = blank.replace("\n", "\r\n")
@@ -155,17 +155,17 @@ def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
 def _needed(text: str, file: answers.Answers, names: list[str]) -> list[str]:
     """What stands before the functions `names` in the text of the blanks and not in the file: all imports, since they
     are there for the answers, and of the rest what the functions use."""
-    tree, there = ast.parse(text), answers.top_level_names(ast.parse(file.source))
+    tree, existing = ast.parse(text), answers.top_level_names(ast.parse(file.source))
     used = {n.id for node in tree.body if getattr(node, "name", None) in names for n in _names(node)}
     imports: list[str] = []
     others: list[str] = []
     for node in reversed(tree.body):  # what is used stands before what uses it
         if isinstance(node, ast.Import | ast.ImportFrom):
             if getattr(node, "module", "") != "__future__":  # that one has to stand at the top
-                imports += [line for alias in reversed(node.names) if (line := _import(node, alias, there))]
+                imports += [line for alias in reversed(node.names) if (line := _import(node, alias, existing))]
         elif not isinstance(node, ast.Expr) and getattr(node, "name", None) not in names:
             bound = answers.top_level_names(ast.Module([node], []))
-            if bound & used - there:
+            if bound & used - existing:
                 first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
                 others.append("\n".join(text.split("\n")[first - 1 : node.end_lineno]))
                 used |= {n.id for n in _names(node)}
@@ -176,9 +176,9 @@ def _names(node: ast.AST) -> list[ast.Name]:
     return [n for n in ast.walk(node) if isinstance(n, ast.Name)]
 
 
-def _import(node: ast.Import | ast.ImportFrom, alias: ast.alias, there: set[str]) -> str:
+def _import(node: ast.Import | ast.ImportFrom, alias: ast.alias, existing: set[str]) -> str:
     """The statement that imports this alone, or nothing where the file has it."""
-    if (alias.asname or alias.name.partition(".")[0]) in there:
+    if (alias.asname or alias.name.partition(".")[0]) in existing:
         return ""
     what = alias.name + (f" as {alias.asname}" if alias.asname else "")
     return f"from {node.module} import {what}" if isinstance(node, ast.ImportFrom) else f"import {what}"

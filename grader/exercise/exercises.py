@@ -61,8 +61,8 @@ def _spec(test: Callable[..., object], folder: Path, name: str, marker: Any) -> 
 
 
 def _import(path: Path) -> Any:
-    found = importlib.util.spec_from_file_location(f"{path.parent.name}_tests", path)
-    assert found and found.loader
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_tests", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module

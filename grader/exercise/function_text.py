@@ -19,8 +19,8 @@ def text_of(path: Path, name: str) -> str | None:
 
 def text_in(source: str, lines: list[str], name: str) -> str | None:
     """The same in text that has been read: `source` as `answers.read` leaves it, `lines` as they stand in the file."""
-    found = span(source, lines, name)
-    return None if found is None else "".join(lines[found[0] : found[1]])
+    region = span(source, lines, name)
+    return None if region is None else "".join(lines[region[0] : region[1]])
 
 
 def lines_of(text: str) -> list[str]:

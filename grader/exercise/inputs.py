@@ -27,11 +27,11 @@ def fitting(*sizes: int) -> tuple[int, ...]:
     """The sizes of a mesh; with fewer devices, as --device real may have, the largest is halved until it fits."""
     import jax
 
-    found = list(sizes)
-    while math.prod(found) > jax.device_count():
-        largest = found.index(max(found))
-        found[largest] //= 2
-    return tuple(found)
+    fits = list(sizes)
+    while math.prod(fits) > jax.device_count():
+        largest = fits.index(max(fits))
+        fits[largest] //= 2
+    return tuple(fits)
 
 
 def drawn_mesh(rng: np.random.Generator, size: int, name: str, kind: "AxisType | None" = None) -> "Mesh":

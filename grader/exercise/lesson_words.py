@@ -40,8 +40,8 @@ class ExerciseWords:
 @functools.cache
 def lesson_words(folder: Path) -> dict[str, ExerciseWords]:
     """A lesson's words by exercise. Empty where there is no words.toml; raises ValueError for one that is no TOML."""
-    words = read_texts(folder / "words.toml")
-    return {name: _exercise(name, table) for name, table in words.items() if isinstance(table, dict)}
+    texts = read_texts(folder / "words.toml")
+    return {name: _exercise(name, table) for name, table in texts.items() if isinstance(table, dict)}
 
 
 def exercise_words(lessons: Path, exercise: str) -> ExerciseWords:
@@ -68,7 +68,7 @@ def _mistake(table: dict[str, Any]) -> MistakeWords:
 
 
 def _said(table: Any, kind: type[T]) -> dict[str, T]:
-    return {language: words for language, words in _table(table).items() if isinstance(words, kind)}
+    return {language: value for language, value in _table(table).items() if isinstance(value, kind)}
 
 
 def _table(value: Any) -> dict[str, Any]:

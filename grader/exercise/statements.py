@@ -70,8 +70,8 @@ def markdown(text: str, names: list[str]) -> str:
     `names` are the function's arguments: they and the results are code where a line is about them and, in Chinese,
     everywhere.
     """
-    found = paragraphs(text)
-    names = [*names, *(name for each in found for name in about(each))]
+    blocks = paragraphs(text)
+    names = [*names, *(name for each in blocks for name in about(each))]
     chosen = names if HAN.search(text) else [n for n in names if len(n) == 1]  # English has words such as «batch»
 
     def as_code(m: re.Match[str]) -> str:
@@ -85,7 +85,7 @@ def markdown(text: str, names: list[str]) -> str:
         named = re.sub(r"\b(?!and\b)\w+", r"`\g<0>`", paragraph[:end], flags=re.A)
         return named + re.sub(_CODE_OR_WORD, as_code, paragraph[end:], flags=re.A)
 
-    return "\n\n".join(map(marked, found))
+    return "\n\n".join(map(marked, blocks))
 
 
 def functions(path: Path) -> dict[str, ast.FunctionDef]:
@@ -116,7 +116,7 @@ def nearest(parts: Mapping[str, str], lang: str) -> str:
 def chinese(blanks: Path) -> dict[str, dict[str, str | list[str]]]:
     """What is in Chinese in the file of blanks, of each exercise that has some and of the file: under `statement` the
     docstring's part, a line for each paragraph and an empty one between two, under `comments` each of the code's."""
-    tree, found = ast.parse(blanks.read_text("utf-8")), {}
+    tree, statements = ast.parse(blanks.read_text("utf-8")), {}
     for node in [tree, *_functions(tree)]:
         said: dict[str, str | list[str]] = {}
         if part := split_docstring(ast.get_docstring(node) or "")["zh-Hans"]:
@@ -126,8 +126,8 @@ def chinese(blanks: Path) -> dict[str, dict[str, str | list[str]]]:
             if any(parts):
                 said["comments"] = parts
         if said:
-            found[getattr(node, "name", FILE)] = said
-    return found
+            statements[getattr(node, "name", FILE)] = said
+    return statements
 
 
 @dataclass(frozen=True)
@@ -145,19 +145,19 @@ def code_comments(blanks: Path, node: ast.FunctionDef) -> list[Comment]:
 
 
 def _comments(lines: list[str]) -> list[Comment]:
-    found: list[Comment] = []
+    comments: list[Comment] = []
     first = 0
     while first < len(lines):
         end = first
         while end < len(lines) and lines[end].lstrip().startswith("#"):
             end += 1
         if end > first:
-            words = [line.strip().removeprefix("#").strip() for line in lines[first:end]]
-            cut = next((i for i, line in enumerate(words) if HAN.search(line)), len(words))
-            parts = {"en": "\n".join(words[:cut]), "zh-Hans": joined("\n".join(words[cut:]))}
-            found.append(Comment(first, end, parts))
+            text = [line.strip().removeprefix("#").strip() for line in lines[first:end]]
+            cut = next((i for i, line in enumerate(text) if HAN.search(line)), len(text))
+            parts = {"en": "\n".join(text[:cut]), "zh-Hans": joined("\n".join(text[cut:]))}
+            comments.append(Comment(first, end, parts))
         first = end + 1
-    return found
+    return comments
 
 
 def blanks_in(blanks: Path, lang: str) -> str:
@@ -165,45 +165,45 @@ def blanks_in(blanks: Path, lang: str) -> str:
     this language alone, or in the nearest that it has; the file itself called the learner's own."""
     text = blanks.read_bytes().decode("utf-8")
     end = "\r\n" if "\r\n" in text else "\n"
-    lines, words = text.replace("\r\n", "\n").split("\n"), lesson_words(blanks.parent)
+    lines, texts = text.replace("\r\n", "\n").split("\n"), lesson_words(blanks.parent)
     tree = ast.parse(text)
     if lang != "en":  # the code of a warning is nobody's language
         lines = [re.sub(r"(# noqa: [A-Z0-9, ]+\w) \(.*\)$", r"\1", line) for line in lines]
     for node in reversed([tree, *_functions(tree)]):
-        said = words.get(getattr(node, "name", FILE), ExerciseWords())
+        translation = texts.get(getattr(node, "name", FILE), ExerciseWords())
         if isinstance(node, ast.FunctionDef):
             first = _begin(node)
-            lines[first : node.end_lineno] = code_in(lines[first : node.end_lineno], lang, said)
+            lines[first : node.end_lineno] = code_in(lines[first : node.end_lineno], lang, translation)
         if ast.get_docstring(node):
             doc = node.body[0]
             first, last = doc.lineno - 1, doc.end_lineno or doc.lineno
-            lines[first:last] = _docstring(lines[first:last], lang, said, own=isinstance(node, ast.Module))
+            lines[first:last] = _docstring(lines[first:last], lang, translation, of_file=isinstance(node, ast.Module))
     return end.join(lines)
 
 
-def code_in(lines: list[str], lang: str, said: ExerciseWords = NOTHING) -> list[str]:
+def code_in(lines: list[str], lang: str, translation: ExerciseWords = NOTHING) -> list[str]:
     """A function's lines with its comments in one language alone. said: of the exercise, for what is not in the code"""
     lines = list(lines)
     for number, comment in reversed([*enumerate(_comments(lines))]):
-        other = {key: texts[number] for key, texts in said.comments.items() if number < len(texts)}
+        other = {key: texts[number] for key, texts in translation.comments.items() if number < len(texts)}
         indent = re.match(r" *", lines[comment.first])[0]  # type: ignore[index]
         text = nearest(comment.parts | other, lang)
         lines[comment.first : comment.end] = [f"{indent}# {line}" for line in wrapped(text, _WIDTH - len(indent))]
     return lines
 
 
-def _docstring(source: list[str], lang: str, said: ExerciseWords, own: bool) -> list[str]:
-    """The lines of a docstring, in one language alone. own: it is that of the file, now the learner's."""
-    found = re.fullmatch(r'( *)([rRuU]?)("""|\'\'\'|"|\')(.*)\3', "\n".join(source), re.DOTALL)
-    if not found:
+def _docstring(source: list[str], lang: str, translation: ExerciseWords, of_file: bool) -> list[str]:
+    """The lines of a docstring, in one language alone. of_file: it is the file's own, which is now the learner's."""
+    match = re.fullmatch(r'( *)([rRuU]?)("""|\'\'\'|"|\')(.*)\3', "\n".join(source), re.DOTALL)
+    if not match:
         return source
-    indent, prefix, quotes, body = found.groups()
+    indent, prefix, quotes, body = match.groups()
     parts = split_docstring(body)
     raw = "r" in prefix.lower()
-    other = {key: text if raw else text.replace("\\", r"\\") for key, text in said.statement.items() if text}
+    other = {key: text if raw else text.replace("\\", r"\\") for key, text in translation.statement.items() if text}
     text = nearest(parts | other, lang)
     lines = text.split("\n") if text in parts.values() else wrapped(text, _WIDTH - len(indent) - len(quotes))
-    if own:
+    if of_file:
         paragraphs = "\n".join(lines).split("\n\n")
         mine = "\n".join(wrapped(say("answers-yours", lang), _WIDTH))
         lines = "\n\n".join(mine if "answers/" in part else part for part in paragraphs).split("\n")

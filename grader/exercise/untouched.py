@@ -40,8 +40,8 @@ def _translate(path: Path, blanks: Path, lang: str) -> None:
         if name not in ("", IMPORTS)
     }
     spans[""] = _docstring(source)
-    found = sorted(((span, name) for name, span in spans.items() if span), reverse=True)
-    for (first, last), name in found:
+    functions = sorted(((span, name) for name, span in spans.items() if span), reverse=True)
+    for (first, last), name in functions:
         if "\n".join(lines[first:last]) in (other.get(name) for other in others):
             lines[first:last] = wanted[name].split("\n")
     _imports(lines, wanted[IMPORTS].split("\n"), [line for other in others for line in other[IMPORTS].split("\n")])

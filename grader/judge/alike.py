@@ -142,11 +142,11 @@ def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake:
         return None
     alike, apart, telling = set(), set(), False
     for n in range(len(right[0])):
-        a, b, solution = ([(cases or ())[n] for cases in seen] for seen in (mine, its, right))
+        a, b, solution = ([(cases or ())[n] for cases in cases_of] for cases_of in (mine, its, right))
         if any(
             case.failure or _gave_up(case, its_right)
-            for seen in (a, b)
-            for case, its_right in zip(seen, solution, strict=True)
+            for cases_of in (a, b)
+            for case, its_right in zip(cases_of, solution, strict=True)
         ):
             continue
         if not all(_nearly_same(spec, *three) for three in zip(a, b, solution, strict=True)):

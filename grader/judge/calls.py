@@ -22,12 +22,12 @@ def other_calls(names: Sequence[str], mine: Observation, theirs: Observation) ->
     """Of each function that the solution called in a case; names: of the arguments. Where a call lies does not matter:
     who computes the right blocks one after the other calls it on the right shapes.
     """
-    found = []
+    differences = []
     for place, name in enumerate(names):
-        its, own = ({_shapes(c): c for c in case.called if c.argument == place} for case in (theirs, mine))
-        if its and its.keys() != own.keys():
-            found.append(OtherCalls(name, _first(own, its), _first(its, own)))
-    return tuple(found)
+        its, mine_by_shape = ({_shapes(c): c for c in case.called if c.argument == place} for case in (theirs, mine))
+        if its and its.keys() != mine_by_shape.keys():
+            differences.append(OtherCalls(name, _first(mine_by_shape, its), _first(its, mine_by_shape)))
+    return tuple(differences)
 
 
 def _first(some: dict[Shapes, Called], others: dict[Shapes, Called]) -> tuple[Called, ...]:

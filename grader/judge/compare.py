@@ -59,11 +59,11 @@ def difference(got: Value, expected: Value, tolerance: float, strict: bool = Tru
     if len(got.items) != len(expected.items):
         return Difference("length", got, expected, path)
     for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
-        if found := difference(a, b, tolerance, strict, f"{path}[{label!r}]"):
+        if inner := difference(a, b, tolerance, strict, f"{path}[{label!r}]"):
             row = isinstance(expected, List | Tuple) and not any(
                 isinstance(x, LARGE) for x in (*got.items, *expected.items)
             )
-            return replace(found, inside=(path, got, expected)) if row else found
+            return replace(inner, inside=(path, got, expected)) if row else inner
     return None
 
 
@@ -81,8 +81,8 @@ def copies(got: Value, tolerance: float, path: str = "") -> Difference | None:
             if (at := _first_apart(other, one, tolerance, scale_of(one))) is not None:
                 return Difference("copies", got, got, path, *_there(at, block, other, one), device, first)
     for label, item in zip(got.labels, got.items, strict=True) if isinstance(got, Tree) else ():
-        if found := copies(item, tolerance, f"{path}[{label!r}]"):
-            return found
+        if inner := copies(item, tolerance, f"{path}[{label!r}]"):
+            return inner
     return None
 
 
@@ -101,8 +101,8 @@ def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
         if isinstance(got, Dict) and isinstance(expected, Dict):
             got = got.in_order_of(expected) or got
         for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
-            if found := placement(a, b, f"{path}[{label!r}]"):
-                return found
+            if inner := placement(a, b, f"{path}[{label!r}]"):
+                return inner
     return None
 
 

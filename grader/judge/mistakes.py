@@ -28,7 +28,7 @@ class Recognised:
 
 
 def recognise(
-    spec: Spec, right: Seen, answer: Results, file: str, seen: dict[str, Results], looking: Iterable[str]
+    spec: Spec, right: Seen, answer: Results, file: str, results: dict[str, Results], looking: Iterable[str]
 ) -> Recognised | None:
     """The first function of mistakes.py that does on every case what the answer does, and is itself not right.
 
@@ -42,32 +42,32 @@ def recognise(
 
     @functools.cache
     def mistaken(name: str) -> Verdict:
-        return judge(spec, Verdict(spec.exercise, ""), right, seen[name], name, first=True)
+        return judge(spec, Verdict(spec.exercise, ""), right, results[name], name, first=True)
 
     def matches(name: str, exact: bool) -> bool:
         if mistaken(name).outcome == "right":
             return False
-        both = (answer, spec.name, file), (seen[name], name, path)
+        both = (answer, spec.name, file), (results[name], name, path)
         return same_behaviour(spec, *both, exact, by_value=mistaken(name).reason == "differs")
 
     if name := next((name for name in looking if matches(name, exact=True)), None):
         return Recognised(name, certain=True)
-    names = [name for name in known_mistakes(spec) if name in seen]
+    names = [name for name in known_mistakes(spec) if name in results]
     # a second spelling may send the same by other means, or meet the same error on another way
     if name := next((name for name in names if matches(name, exact=False)), None):
         return Recognised(name, certain=True)
-    return _likely({name: agreement(spec, right, answer, (seen[name], name, path)) for name in names})
+    return _likely({name: agreement(spec, right, answer, (results[name], name, path)) for name in names})
 
 
 MOST = 2  # an edge, a rounding: so many times as many cases have to agree as do not
 
 
-def _likely(found: dict[str, Agreement | None]) -> Recognised | None:
+def _likely(agreements: dict[str, Agreement | None]) -> Recognised | None:
     """The mistake that an answer agrees with wherever neither raises, or nearly; None where two would do as well.
 
     Of mistakes that differ only in how they end on an edge, as their names tell (`mean`, `mean_nan`), it is the first.
     """
-    agreeing = {name: a for name, a in found.items() if a and a.alike and _agrees(a)}
+    agreeing = {name: a for name, a in agreements.items() if a and a.alike and _agrees(a)}
     if whole := {name: a for name, a in agreeing.items() if not a.apart}:
         agreeing = whole
     most = max((len(a.alike) - len(a.apart) for a in agreeing.values()), default=0)
@@ -90,6 +90,6 @@ def _functions(path: Path, _changed: int) -> list[str]:
     return list(answers.read(path).functions)
 
 
-def _agrees(found: Agreement) -> bool:
-    most = MOST * len(found.apart) <= len(found.alike)
-    return not found.apart or (found.telling and most)
+def _agrees(agreed: Agreement) -> bool:
+    most = MOST * len(agreed.apart) <= len(agreed.alike)
+    return not agreed.apart or (agreed.telling and most)

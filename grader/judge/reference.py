@@ -20,13 +20,15 @@ def last_words(spec: Spec, solution: list[ProcessResult]) -> str | None:
             at = _INNERMOST.search(result.text)
             return f"TimeoutError: {result.seconds:.0f} s" + (f" ({Path(at[1]).name}, {at[2]})" if at else "")
         if result.status != "ok":
-            said = [line.strip() for line in (result.text if result.status == "raised" else result.output).splitlines()]
-            last = next((line for line in reversed(said) if line and not line.startswith(FRAMES)), "")
+            lines = [
+                line.strip() for line in (result.text if result.status == "raised" else result.output).splitlines()
+            ]
+            last = next((line for line in reversed(lines) if line and not line.startswith(FRAMES)), "")
             return last if result.status == "raised" else ": ".join(filter(None, (result.text or result.status, last)))
-        seen = result.cases(spec.name) or ()
-        for error in [result.file.load, *(case.failure for case in seen)]:
+        cases = result.cases(spec.name) or ()
+        for error in [result.file.load, *(case.failure for case in cases)]:
             if error and error.kind != "blank" and error.type != "SyntaxError":
-                where = f" ({error.own[-1][1].strip()})" if error.own else ""
+                where = f" ({error.code[-1][1].strip()})" if error.code else ""
                 return f"{error.type}: {error.first_line}{where}"
     return None
 
@@ -36,19 +38,19 @@ def fault(spec: Spec, solution: list[ProcessResult]) -> str | None:
     for result in solution:
         if error := result.file.load:
             return f"solution: {error.type}: {error.text}"
-        seen = result.cases(spec.name)
-        if seen is None:
+        cases = result.cases(spec.name)
+        if cases is None:
             return "the solution is missing"
-        if len(seen) * spec.processes < 2:
+        if len(cases) * spec.processes < 2:
             return "at least two cases are needed"
-        for n, case in enumerate(seen):
+        for n, case in enumerate(cases):
             if case.failure:
                 return f"solution, case {n}: {case.failure.type}"
             if budget := over_budget(case):
                 return f"solution, case {n}: over the budget, {budget.values}"
-        for n, (case, truth) in enumerate(zip(seen, result.file.oracle, strict=False)):
-            if found := _other_than(spec, case, truth):
-                return f"{'oracle, ' * (truth.failure is not None)}case {n}: {found}"
+        for n, (case, truth) in enumerate(zip(cases, result.file.oracle, strict=False)):
+            if other := _other_than(spec, case, truth):
+                return f"{'oracle, ' * (truth.failure is not None)}case {n}: {other}"
     return None
 
 
@@ -60,5 +62,5 @@ def _other_than(spec: Spec, case: Observation, truth: Truth) -> str | None:
     if "value" not in spec.compare and "printed" in spec.compare:
         wanted = truth.value.text if isinstance(truth.value, Text) else truth.value
         return f"the solution printed {case.printed!r}, the oracle says {wanted!r}" if case.printed != wanted else None
-    found = difference(case.value, truth.value, spec.tolerance, strict=False)
-    return f"solution and oracle differ in {found.kind} {found.path}{found.at}" if found else None
+    wrong = difference(case.value, truth.value, spec.tolerance, strict=False)
+    return f"solution and oracle differ in {wrong.kind} {wrong.path}{wrong.at}" if wrong else None

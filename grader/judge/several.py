@@ -20,7 +20,7 @@ ENOUGH = 3  # numbers that differ from one another before an equation is no acci
 
 
 def together(
-    spec: Spec, right: Seen, answer: Results, seen: Mapping[str, Results], names: list[str]
+    spec: Spec, right: Seen, answer: Results, results: Mapping[str, Results], names: list[str]
 ) -> tuple[str, ...]:
     """The mistakes that are made at once, as functions of mistakes.py; () where that cannot be said.
 
@@ -30,9 +30,9 @@ def together(
     got, expected = _column([r.cases(spec.name) for r in answer]), _column(right)
     if got is None or expected is None:
         return ()
-    columns = {name: column for name in names if (column := _column([r.cases(name) for r in seen[name]]))}
-    found = _by_place(spec, got, expected, columns) or _by_number(spec, got, expected, columns)
-    return found or _by_case(spec, right, answer, seen, list(columns))
+    columns = {name: column for name in names if (column := _column([r.cases(name) for r in results[name]]))}
+    mistakes = _by_place(spec, got, expected, columns) or _by_number(spec, got, expected, columns)
+    return mistakes or _by_case(spec, right, answer, results, list(columns))
 
 
 def _column(processes: Sequence[Sequence[Observation] | None]) -> Column | None:
@@ -73,16 +73,16 @@ def _more_wrong(spec: Spec, mine: Mapping[str, Column], right: Mapping[str, Colu
 
 def _parts(column: Column) -> dict[str, Column] | None:
     """What stands at each place of the trees of a column, where all have the same places."""
-    found: dict[str, Column] = {}
+    columns: dict[str, Column] = {}
     for tree in column:
         if not isinstance(tree, Tree) or not tree.items:
             return None
         labels = [str(label) for label in tree.labels]
-        if found and sorted(found) != sorted(labels):
+        if columns and sorted(columns) != sorted(labels):
             return None
         for label, item in zip(labels, tree.items, strict=True):
-            found.setdefault(label, []).append(item)
-    return found if all(len(values) == len(column) for values in found.values()) else None
+            columns.setdefault(label, []).append(item)
+    return columns if all(len(values) == len(column) for values in columns.values()) else None
 
 
 def _same(spec: Spec, one: Column, other: Column) -> bool:
@@ -109,47 +109,47 @@ def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Col
         scale = np.repeat(np.maximum.reduceat(np.abs(y), np.cumsum([0, *sizes[:-1]])), sizes)
         return np.abs(x - y) <= 10 * spec.tolerance * np.abs(y) + spec.tolerance * scale
 
-    found = []
+    mistakes = []
     for (one, x), (other, y) in combinations(arrays.items(), 2):
         both = ~near(x, b) & ~near(y, b) & ~near(a, b)
         if len(np.unique(a[both])) < ENOUGH or near(x, y).all():
             continue
         if near(a * b, x * y).all() or near(a + b, x + y).all():
-            found.append((one, other))
-    return found[0] if len(found) == 1 else ()
+            mistakes.append((one, other))
+    return mistakes[0] if len(mistakes) == 1 else ()
 
 
 def _numbers(column: Column) -> tuple[np.ndarray, list[int]] | None:
     """All numbers of a column one after another, and how many each of its values has, where it holds nothing else."""
-    found: list[np.ndarray] = []
+    arrays: list[np.ndarray] = []
     for value in column:
         for leaf in leaves(value).values():
             if isinstance(leaf, Int | Float):
                 if abs(leaf.number) > LARGEST:
                     return None
-                found.append(np.asarray([leaf.number], np.float64))
+                arrays.append(np.asarray([leaf.number], np.float64))
             elif isinstance(leaf, Array) and leaf.has_numbers and not leaf.partial:
                 whole = leaf.whole()
                 if whole is None or whole.dtype.kind not in "fiuV":
                     return None
-                found.append(whole.astype(np.float64).ravel())
+                arrays.append(whole.astype(np.float64).ravel())
             else:
                 return None
-    found = [part for part in found if part.size]
-    numbers = np.concatenate(found) if found else np.zeros(0)
-    return (numbers, [part.size for part in found]) if numbers.size and np.isfinite(numbers).all() else None
+    arrays = [part for part in arrays if part.size]
+    numbers = np.concatenate(arrays) if arrays else np.zeros(0)
+    return (numbers, [part.size for part in arrays]) if numbers.size and np.isfinite(numbers).all() else None
 
 
 def _by_case(
-    spec: Spec, right: Seen, answer: Results, seen: Mapping[str, Results], names: list[str]
+    spec: Spec, right: Seen, answer: Results, results: Mapping[str, Results], names: list[str]
 ) -> tuple[str, ...]:
     """Two mistakes of which each explains the wrong cases that the other does not."""
     path = str(spec.folder / "mistakes.py")
     agreements: dict[str, Agreement] = {}
     for name in names:
-        found = agreement(spec, right, list(answer), (list(seen[name]), name, path))
-        if found and found.alike:
-            agreements[name] = found
+        agreed = agreement(spec, right, list(answer), (list(results[name]), name, path))
+        if agreed and agreed.alike:
+            agreements[name] = agreed
     pairs = []
     for (one, a), (other, b) in combinations(agreements.items(), 2):
         if a.apart and b.apart and a.apart <= b.alike and b.apart <= a.alike:

@@ -45,7 +45,7 @@ class Verdict:
     observation: Observation | None = None  # of a program that is over its budget
     signal: str = ""  # or exit code, that ended the process
     stack: str = ""  # of an answer that hung: faulthandler's traceback
-    own: tuple[CodeLine, ...] = ()  # the answer's own lines that led there
+    code: tuple[CodeLine, ...] = ()  # the answer's own lines that led there
     difference: Difference | PrintedDifference | None = None
     process: int | None = None  # which process of a cluster shows it
     case: int | None = None  # which case shows it
@@ -68,7 +68,7 @@ class Fault:
     outcome: str
     because: Message
     failure: Failure | None = None
-    own: tuple[CodeLine, ...] = ()
+    code: tuple[CodeLine, ...] = ()
     observation: Observation | None = None
     difference: Difference | PrintedDifference | None = None
     process: int | None = None
@@ -93,8 +93,8 @@ def judge(
     """
     several = len(answer) > 1
     verdict.none = any(isinstance(case.value, Nothing) for cases in right for case in cases)
-    if any(result.status == "hung" for result in answer) and (own := _own_error(spec, right, answer, name)):
-        return show(verdict, own)  # why another process waits
+    if any(result.status == "hung" for result in answer) and (own_fault := _own_error(spec, right, answer, name)):
+        return show(verdict, own_fault)  # why another process waits
     # what ended a process comes before what its peers met because of it
     order = sorted(range(len(answer)), key=lambda i: answer[i].status == "left")
     for i in order:
@@ -110,7 +110,7 @@ def judge(
             verdict.signal = result.text
             return settle(verdict, "broken", _reason(result), error=result.text)
         if error := result.file.load:
-            verdict.line = (error.own[-1][0] or 0) if error.own else verdict.line
+            verdict.line = (error.code[-1][0] or 0) if error.code else verdict.line
             fault = _failed("broken", "load-exit" if error.kind == "exit" else "load", error)
             return show(verdict, replace(fault, process=verdict.process))
         if result.cases(name) is None:
@@ -125,17 +125,17 @@ def wrong_cases(
     spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str, first: bool = False
 ) -> list[Fault]:
     """Each case that is not right, in each process."""
-    seen = [result.cases(name) or () for result in answer]
+    observed = [result.cases(name) or () for result in answer]
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
     # an error of the learner's own comes before a wait for the process that had it
-    cases.sort(key=lambda c: (c[1], seen[c[0]][c[1]].timed_out))
-    found: list[Fault] = []
+    cases.sort(key=lambda c: (c[1], observed[c[0]][c[1]].timed_out))
+    faults: list[Fault] = []
     for i, n in cases:
-        if fault := judge_case(spec, seen[i][n], right[i][n]):
-            found.append(replace(fault, process=i if len(answer) > 1 else None, case=n, args=seen[i][n].args))
+        if fault := judge_case(spec, observed[i][n], right[i][n]):
+            faults.append(replace(fault, process=i if len(answer) > 1 else None, case=n, args=observed[i][n].args))
             if first or fault.outcome != "wrong":  # not begun, or ended: there the others say nothing
                 break
-    return found
+    return faults
 
 
 def show(verdict: Verdict, fault: Fault) -> Verdict:
@@ -194,12 +194,12 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
             return _failed("broken", "exit", error)
         if error.kind == "branch":
             because = Message("in-branch", {"op": error.text, "inside": error.into})
-            return Fault("wrong", because, failure=error, own=error.own)
+            return Fault("wrong", because, failure=error, code=error.code)
         if error.type in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error.text:
             return _failed("broken", "memory", error)
         return _failed("wrong", "waited" if error.is_timeout else "raised", error)
-    if found := _differs(spec, case, right):
-        return Fault("wrong", Message("differs"), difference=found)
+    if wrong := _differs(spec, case, right):
+        return Fault("wrong", Message("differs"), difference=wrong)
     if over := over_budget(case):
         return Fault("wrong", over, observation=case)
     if spec.work and (much := too_much_work(case, right)):
@@ -216,18 +216,18 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
 
 def _failed(outcome: str, reason: str, failure: Failure) -> Fault:
     message = Message(reason, {"type": failure.type, "text": failure.text})
-    return Fault(outcome, message, failure=failure, own=failure.own)
+    return Fault(outcome, message, failure=failure, code=failure.code)
 
 
 def _differs(spec: Spec, case: Observation, right: Observation) -> Difference | PrintedDifference | None:
     """The first of what is compared that is not as the solution has it."""
     assert case.value and right.value
-    if found := copies(case.value, spec.tolerance):
-        return found
-    if "value" in spec.compare and (found := difference(case.value, right.value, spec.tolerance)):
-        return found
-    if "placement" in spec.compare and (found := placement(case.value, right.value)):
-        return found
+    if wrong := copies(case.value, spec.tolerance):
+        return wrong
+    if "value" in spec.compare and (wrong := difference(case.value, right.value, spec.tolerance)):
+        return wrong
+    if "placement" in spec.compare and (wrong := placement(case.value, right.value)):
+        return wrong
     if "printed" in spec.compare and case.printed != right.printed:
         return PrintedDifference(case.printed, right.printed)
     return None

@@ -256,15 +256,15 @@ class Learn(App[None]):
         """The list in `width` cells: below each chapter mark, outcome, exercise and title in columns."""
         course = self.course
         rows: list[tuple[str | None, Content]] = []
-        words = {e: say(course.outcomes.get(e, "todo"), course.lang) for e in course.exercises}
-        wide = max(map(cell_len, words.values()))
+        outcomes = {e: say(course.outcomes.get(e, "todo"), course.lang) for e in course.exercises}
+        wide = max(map(cell_len, outcomes.values()))
         for lesson in course.lessons():
             heading = marked(course.chapter(lesson), CODE)
             rows.append((None, hanging(Content(f"{lesson.partition('_')[0]}  "), heading, width)))
             long = max(len(e.partition(".")[2]) for e in course.of(lesson))
             for exercise in course.of(lesson):
                 mark, style = self._mark(exercise)
-                outcome = f"{mark} {words[exercise]}{' ' * (wide - cell_len(words[exercise]))}"
+                outcome = f"{mark} {outcomes[exercise]}{' ' * (wide - cell_len(outcomes[exercise]))}"
                 head = Content.assemble((outcome, style), "  ")
                 name, title = exercise.partition(".")[2], Content(course.title(exercise))
                 if width - cell_len(head.plain) - long - 2 >= NARROW:

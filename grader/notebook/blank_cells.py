@@ -13,8 +13,8 @@ def blank_cell(blanks: Path, name: str, lang: str) -> str:
     """The blank, with comments in one language, below all imports of its file, which answers may use."""
     tree = ast.parse(blanks.read_text("utf-8"))
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    words = lesson_words(blanks.parent).get(name) or ExerciseWords()
-    function = code_in(without_docstring(blanks, name).split("\n"), lang, words)
+    texts = lesson_words(blanks.parent).get(name) or ExerciseWords()
+    function = code_in(without_docstring(blanks, name).split("\n"), lang, texts)
     return "\n\n\n".join(["\n".join(imports), "\n".join(function)]).lstrip()
 
 

@@ -136,13 +136,13 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
     check.source, check.fingerprint = file.source, file.fingerprint
     verdict.line = file.functions.get(spec.name, 0)
     if spec.name in file.faults:
-        verdict.line, words = file.faults[spec.name]
-        settle(verdict, "broken", "syntax", error=words)
+        verdict.line, message = file.faults[spec.name]
+        settle(verdict, "broken", "syntax", error=message)
     elif not answers.may_define(file, spec.name):
         _not_begun(check, file, "function-missing")
     elif spec.name not in file.functions and file.fault:
-        verdict.line, words = file.fault
-        settle(verdict, "broken", "syntax", error=words)
+        verdict.line, message = file.fault
+        settle(verdict, "broken", "syntax", error=message)
     elif answers.is_blank(file, spec.folder / "exercises.py", spec.name):
         _not_begun(check, file, "todo")
     return check
@@ -153,10 +153,10 @@ def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
     spec, blanks = check.spec, check.spec.folder / "exercises.py"
     for before in exercise_words(spec.folder.parent, spec.exercise).formerly:
         lesson, _, old = before.rpartition(".")
-        there = _answers_of(file.path.with_name(f"{lesson}.py")) if lesson else file
-        line = there and (there.functions.get(old) or there.faults.get(old, (0, ""))[0])
-        if there and line and not answers.is_blank(there, blanks, spec.name, old):
-            settle(check.verdict, "todo", "renamed", old=old, old_line=line, file=str(there.path))
+        begun = _answers_of(file.path.with_name(f"{lesson}.py")) if lesson else file
+        line = begun and (begun.functions.get(old) or begun.faults.get(old, (0, ""))[0])
+        if begun and line and not answers.is_blank(begun, blanks, spec.name, old):
+            settle(check.verdict, "todo", "renamed", old=old, old_line=line, file=str(begun.path))
             return
     settle(check.verdict, "todo", reason)
 
@@ -237,8 +237,8 @@ def _here(check: Check) -> list[ProcessResult]:
 
     if not check.settings.machine:
         simulate(check.spec.devices)
-    seen = [observe.observe_file(check.spec, check.settings.seed, t) for t in (_solution(check), _answer(check))]
-    check.cached.solution, answer = ([ProcessResult("ok", file)] for file in seen)
+    results = [observe.observe_file(check.spec, check.settings.seed, t) for t in (_solution(check), _answer(check))]
+    check.cached.solution, answer = ([ProcessResult("ok", file)] for file in results)
     return answer
 
 
@@ -263,7 +263,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
     try:
         judge(spec, verdict, right, answer, spec.name, check.settings.limit)
         if verdict.stack:
-            verdict.own = _own_lines(verdict.stack, check)
+            verdict.code = _own_lines(verdict.stack, check)
         if verdict.outcome in ("wrong", "hung") and not (machine and spec.processes > 1):
             with contextlib.suppress(OSError):  # no process could be started for the mistakes
                 _name(check, right, list(answer))
@@ -279,9 +279,14 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
 
 def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
     """Note what of its arguments a wrong number does not depend on, where this process may call the answer again."""
-    spec, settings, found = check.spec, check.settings, check.verdict.difference
+    spec, settings, difference = check.spec, check.settings, check.verdict.difference
     here = check.way is Way.CHILDREN and not settings.machine and spec.processes == 1
-    if here and answer[0].status == "ok" and isinstance(found, Difference) and found.kind in ("numbers", "equal"):
+    if (
+        here
+        and answer[0].status == "ok"
+        and isinstance(difference, Difference)
+        and difference.kind in ("numbers", "equal")
+    ):
         solution = replace(_solution(check), oracle=False)
         names, took = parameters(spec.folder / "exercises.py", spec.name), answer[0].seconds
         check.verdict.unmoved = sensitivity.unmoved(spec, settings, names, solution, _answer(check), took)
@@ -290,34 +295,36 @@ def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
 def _note_calls(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> None:
     """Note how it calls the functions that it was handed, in the case that is shown."""
     spec, verdict = check.spec, check.verdict
-    seen = answer[0].cases(spec.name) or ()
+    cases = answer[0].cases(spec.name) or ()
     case = verdict.case if verdict.case is not None else 0
-    if spec.processes == 1 and case < min(len(seen), len(right[0])):
-        verdict.calls = other_calls(parameters(spec.folder / "exercises.py", spec.name), seen[case], right[0][case])
+    if spec.processes == 1 and case < min(len(cases), len(right[0])):
+        verdict.calls = other_calls(parameters(spec.folder / "exercises.py", spec.name), cases[case], right[0][case])
 
 
 def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
     """Note the mistake behind a wrong answer; where it is only likely, the case that is shown is one that tells."""
-    spec, verdict, seen = check.spec, check.verdict, check.cached.mistakes
-    with contextlib.closing(mistakes_seen.look(spec, check.settings, seen, mistakes_seen.is_slow(answer))) as looking:
-        found = recognise(spec, right, answer, verdict.file, seen, looking)
-    if found is None:
-        names = [name for name in known_mistakes(spec) if name in seen]
-        several = together(spec, right, answer, seen, names)
+    spec, verdict, results = check.spec, check.verdict, check.cached.mistakes
+    with contextlib.closing(
+        mistakes_seen.look(spec, check.settings, results, mistakes_seen.is_slow(answer))
+    ) as looking:
+        recognised = recognise(spec, right, answer, verdict.file, results, looking)
+    if recognised is None:
+        names = [name for name in known_mistakes(spec) if name in results]
+        several = together(spec, right, answer, results, names)
         verdict.partly = len(several) == 1
         verdict.likely = several[0] if verdict.partly else None
         verdict.together = several if len(several) > 1 else ()
         return
-    if found.certain:
-        verdict.mistake = found.name
+    if recognised.certain:
+        verdict.mistake = recognised.name
         return
-    if verdict.case not in found.cases:
+    if verdict.case not in recognised.cases:
         wrong = wrong_cases(spec, right, answer, spec.name)
         raised = {one.case for one in wrong if one.failure}
-        if verdict.failure and len(raised) > len(found.cases):
+        if verdict.failure and len(raised) > len(recognised.cases):
             return  # the error is what there is to mend
-        show(verdict, next(one for one in wrong if one.case in found.cases))
-    verdict.likely = found.name
+        show(verdict, next(one for one in wrong if one.case in recognised.cases))
+    verdict.likely = recognised.name
 
 
 def in_words(check: Check, lang: str) -> str:
@@ -336,7 +343,7 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
         raise error
     # nothing is said of what was compared
     verdict.args = verdict.difference = verdict.failure = verdict.mistake = verdict.likely = verdict.near = None
-    verdict.own, verdict.stack, verdict.together, verdict.unmoved, verdict.calls = (), "", (), (), ()
+    verdict.code, verdict.stack, verdict.together, verdict.unmoved, verdict.calls = (), "", (), (), ()
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return settle(verdict, "broken", "own-fault", error=f"{type(error).__name__}: {error} ({place})")

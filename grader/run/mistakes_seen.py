@@ -27,13 +27,13 @@ class Pace(enum.Enum):
 def is_slow(results: Results) -> bool:
     """Whether a process ended badly or waited in vain: such a behaviour takes seconds, and may not share a process."""
     for result in results:
-        cases = [case for seen in result.file.functions.values() for case in seen or ()]
+        cases = [case for cases_of in result.file.functions.values() for case in cases_of or ()]
         if result.status != "ok" or any(case.timed_out for case in cases):
             return True
     return False
 
 
-def look(spec: Spec, settings: Settings, seen: dict[str, Results], slow: bool) -> Generator[str, None, None]:
+def look(spec: Spec, settings: Settings, results: dict[str, Results], slow: bool) -> Generator[str, None, None]:
     """Add to `seen` what the mistakes do, those first that have been seen before; gives the name of each.
 
     Quick ones share two children or pairs; a slow one has its own, and in a cluster only a slow answer asks for it.
@@ -44,34 +44,34 @@ def look(spec: Spec, settings: Settings, seen: dict[str, Results], slow: bool) -
     names = known_mistakes(spec)
     if not settings.fork:
         for name in names:
-            seen[name] = seen.get(name) or [_here(spec, settings, name)]
+            results[name] = results.get(name) or [_here(spec, settings, name)]
             yield name
         return
     if not names:
         return
     notes = Notes(spec)
-    left = [name for name in names if name not in seen]
+    left = [name for name in names if name not in results]
     quick = [] if slow and spec.processes > 1 else _quick(spec, notes, left)
-    _see_together(spec, settings, quick, seen)
-    yield from [name for name in names if name in seen]
+    _see_together(spec, settings, quick, results)
+    yield from [name for name in names if name in results]
     wanted = {Pace.UNKNOWN, Pace.SLOW} if slow else {Pace.UNKNOWN}
-    alone = [n for n in left if n not in seen and (n in quick or notes.pace(n) in wanted)]
-    yield from _see_alone(spec, settings, alone, seen, settings.limit if settings.machine else LIMIT)
+    alone = [n for n in left if n not in results and (n in quick or notes.pace(n) in wanted)]
+    yield from _see_alone(spec, settings, alone, results, settings.limit if settings.machine else LIMIT)
     if slow:  # it may have failed on an edge alone, and do elsewhere what a quick one does
-        _see_together(spec, settings, [n for n in _quick(spec, notes, names) if n not in seen], seen)
+        _see_together(spec, settings, [n for n in _quick(spec, notes, names) if n not in results], results)
 
 
-def see_quick(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
+def see_quick(spec: Spec, settings: Settings, results: dict[str, Results]) -> None:
     """Add to `seen` what the quick mistakes do, before there is an answer that may be one of them."""
-    if left := [name for name in known_mistakes(spec) if name not in seen]:
-        _see_together(spec, settings, _quick(spec, Notes(spec), left), seen)
+    if left := [name for name in known_mistakes(spec) if name not in results]:
+        _see_together(spec, settings, _quick(spec, Notes(spec), left), results)
 
 
-def see_all(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
+def see_all(spec: Spec, settings: Settings, results: dict[str, Results]) -> None:
     """Add to `seen` what every mistake does, the slow ones, too; each has the time that an answer has."""
-    see_quick(spec, settings, seen)
-    if left := [name for name in known_mistakes(spec) if name not in seen]:
-        for _ in _see_alone(spec, settings, left, seen, settings.limit):
+    see_quick(spec, settings, results)
+    if left := [name for name in known_mistakes(spec) if name not in results]:
+        for _ in _see_alone(spec, settings, left, results, settings.limit):
             pass
 
 
@@ -82,7 +82,7 @@ def _quick(spec: Spec, notes: "Notes", names: list[str]) -> list[str]:
 
 
 def _see_alone(
-    spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results], limit: float
+    spec: Spec, settings: Settings, names: list[str], results: dict[str, Results], limit: float
 ) -> Generator[str, None, None]:
     """Add to `seen` what each of these does, in children of its own; which are slow is noted."""
     notes, jobs = Notes(spec), list[forked.Job]()
@@ -93,15 +93,15 @@ def _see_alone(
                 task = _task(spec, settings, [names[len(jobs)]])
                 devices = settings.devices(spec)
                 jobs.append(forked.start(task, spec.processes, devices, limit, settings.memory, PATIENCE))
-            seen[name] = [received(result) for result in forked.wait(jobs[n])]
-            notes.add(name, is_slow(seen[name]))
+            results[name] = [received(result) for result in forked.wait(jobs[n])]
+            notes.add(name, is_slow(results[name]))
             yield name
     finally:  # the one ahead, when a match was found before
         for job in jobs:
             forked.stop(job)
 
 
-def _see_together(spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results]) -> None:
+def _see_together(spec: Spec, settings: Settings, names: list[str], known: dict[str, Results]) -> None:
     """Add to `seen` what these do, half of them in each of two children, unless one brings its child down."""
     limit, halves = max(LIMIT, settings.limit), [half for half in (names[::2], names[1::2]) if half]
     devices = settings.devices(spec)
@@ -113,7 +113,7 @@ def _see_together(spec: Spec, settings: Settings, names: list[str], seen: dict[s
     for n, half in enumerate(halves):
         results = [received(result) for result in forked.wait(at_once[n] if at_once else start(half))]
         if all(result.status == "ok" for result in results):
-            seen.update(dict.fromkeys(half, results))
+            known.update(dict.fromkeys(half, results))
 
 
 def _task(spec: Spec, settings: Settings, names: list[str]) -> Callable[[], object]:

@@ -113,14 +113,14 @@ class Worker:
             return results
         self.failed_in = spec.exercise
         self.stop()
-        own = ProcessResult("hung")
+        mine = ProcessResult("hung")
         if isinstance(reply, _Alone):
-            own = received(forked.Result("ok", value=reply.file))
-            if any(case.failure for case in _cases(own)):
-                return [own]
+            mine = received(forked.Result("ok", value=reply.file))
+            if any(case.failure for case in _cases(mine)):
+                return [mine]
         elif isinstance(reply, _Ended):
-            own = ProcessResult(reply.status, text=reply.text, seconds=self.settings.limit)
-        return [own if i == self.place.index else ProcessResult("hung") for i in range(self.place.processes)]
+            mine = ProcessResult(reply.status, text=reply.text, seconds=self.settings.limit)
+        return [mine if i == self.place.index else ProcessResult("hung") for i in range(self.place.processes)]
 
     def stop(self) -> None:
         """End the worker and whatever it left."""
@@ -168,16 +168,16 @@ class Worker:
         for turn, line in enumerate(json_lines.Reader(requests), 1):
             request = decode(_Request, line)
             target = Target(Path(request.path), request.names, request.source, request.oracle)
-            seen = observe.encoded(self.specs[request.spec], seed, target)
+            result = observe.encoded(self.specs[request.spec], seed, target)
             try:
-                everywhere = _Everywhere(tuple(_gather(json.dumps(seen), turn, self.settings.limit)))
+                everywhere = _Everywhere(tuple(_gather(json.dumps(result), turn, self.settings.limit)))
                 json_lines.write(replies, encode(everywhere))
             except Exception:  # the other process is elsewhere
-                json_lines.write(replies, encode(_Alone(seen)))
+                json_lines.write(replies, encode(_Alone(result)))
 
 
 def _cases(result: ProcessResult) -> list[Observation]:
-    return [case for seen in result.file.functions.values() for case in seen or ()]
+    return [case for cases in result.file.functions.values() for case in cases or ()]
 
 
 def _gather(mine: str, turn: int, seconds: float) -> list[Any]:

@@ -30,10 +30,10 @@ def find() -> Machine:
     """What JAX finds here, with the settings of this environment, asked in a process of its own. Raises NoDevices."""
     from minipod.doctor.report import look
 
-    code, words, seen = look(os.environ, "no-simulation")
-    if code or "devices" not in seen:
-        raise NoDevices(Message("real-none", {"error": words}))
-    machine = Machine(**seen["devices"])
+    code, output, facts = look(os.environ, "no-simulation")
+    if code or "devices" not in facts:
+        raise NoDevices(Message("real-none", {"error": output}))
+    machine = Machine(**facts["devices"])
     if machine.platform == "cpu" and machine.count == 1:
         raise NoDevices(Message("real-one-cpu"))
     return machine

@@ -64,8 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
         place()
     except TwoLaunchers as error:
         raise pytest.UsageError(say("two-launchers", lang, launchers=error)) from None
-    own = config.option.device == "real"  # then the settings say which devices these are
-    left_aside = {} if own else environment.cleanse()
+    real = config.option.device == "real"  # then the settings say which devices these are
+    left_aside = {} if real else environment.cleanse()
     root = _above_lessons(config.rootpath)
     run = PytestRun(root, settings_of(config, root), lang)
     config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
@@ -125,8 +125,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items[:] = [item for item in items if is_for_cluster(item)]
     if not config.option.hint:
         return
-    own = not config.option.answers
-    state = progress.load_state(run.settings.answers) if own else {}
+    own_answers = not config.option.answers
+    state = progress.load_state(run.settings.answers) if own_answers else {}
     for item in [i for i in items if is_check(i)]:
         outcome = progress.cached_outcome(run.settings.answers, exercise_of(item), state)
         if outcome is None:
@@ -149,8 +149,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         _start_following(run, pyfuncitem)
     verdict = checking.finish(under_way)
     text = checking.in_words(under_way, run.lang)
-    told = verdict.exercise, verdict.outcome, verdict.mistake, text, verdict.line, under_way.fingerprint
-    pyfuncitem.stash[VERDICT] = PytestVerdict(*told, verdict.reason)
+    report = verdict.exercise, verdict.outcome, verdict.mistake, text, verdict.line, under_way.fingerprint
+    pyfuncitem.stash[VERDICT] = PytestVerdict(*report, verdict.reason)
     if verdict.outcome == "skipped":
         pytest.skip(text)
     if verdict.outcome != "right":

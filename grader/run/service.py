@@ -104,8 +104,8 @@ class Service:
         if verdict.outcome in ("right", "skipped") or verdict.reason in ("lesson", "solution-ends"):
             del self._cached[exercise]
         seconds = round(time.monotonic() - began, 3)
-        told = exercise, verdict.outcome, verdict.mistake, message, verdict.line, check.fingerprint
-        return CheckReply(*told, request.id, settings.seed, seconds)
+        report = exercise, verdict.outcome, verdict.mistake, message, verdict.line, check.fingerprint
+        return CheckReply(*report, request.id, settings.seed, seconds)
 
     def _prepare(self, exercise: str) -> None:
         try:

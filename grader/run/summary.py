@@ -40,11 +40,11 @@ def write(terminal: pytest.TerminalReporter, run: PytestRun, hint: bool) -> None
 
 
 def _block(terminal: pytest.TerminalReporter, run: PytestRun, checked: Checked) -> None:
-    said = block(run.root, run.settings.answers, run.lang, checked)
+    paragraph = block(run.root, run.settings.answers, run.lang, checked)
     terminal.write_line("")
-    terminal.write(said.word, **{said.colour: True, "bold": True})
-    terminal.write_line(f"  {said.heading}", bold=True)
-    for line in said.lines:
+    terminal.write(paragraph.word, **{paragraph.colour: True, "bold": True})
+    terminal.write_line(f"  {paragraph.heading}", bold=True)
+    for line in paragraph.lines:
         terminal.write_line(f"  {line}")
 
 

@@ -23,8 +23,8 @@ class Block:
 
 def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
     """The words for an exercise of the project at `root`, on an answer in `folder`."""
-    words = exercise_words(root / "lessons", checked.exercise)
-    title = f" · {pick(words.title, lang)}" if words.title else ""
+    texts = exercise_words(root / "lessons", checked.exercise)
+    title = f" · {pick(texts.title, lang)}" if texts.title else ""
     _, colour = MARKS.get(checked.outcome, ("s", "yellow"))
     where = place(root, folder, checked.exercise, checked.line)
     heading = f"{checked.exercise.replace('.', '/')}{title} · {where}"

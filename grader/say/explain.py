@@ -12,7 +12,7 @@ from grader.judge.compare import Difference, PrintedDifference
 from grader.judge.verdict import Verdict
 from grader.messages import Message, number, pick, say
 from grader.say import shown
-from grader.say.errors import told
+from grader.say.errors import abridged
 from grader.say.shown import show
 from grader.see.array_values import Array
 from grader.see.observation import CodeLine, Traffic
@@ -29,7 +29,7 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
     if verdict.outcome == "right":
         return "\n".join(lost)
     file = _shown(verdict.file, spec)
-    called, seen = [], []
+    called, lines = [], []
     if verdict.args is not None:
         call = shown.call(spec.name, verdict.args, lang)
         if verdict.process is not None:
@@ -37,19 +37,19 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         called.append(_line("called", call, lang))
     case, diagnosis = verdict.observation, _diagnosis(spec, verdict, lang)
     if verdict.difference:
-        key, seen, remark = _difference(verdict.difference, verdict.none, lang)
+        key, lines, remark = _difference(verdict.difference, verdict.none, lang)
         remark = "" if diagnosis and key in OBVIOUS else remark
     elif verdict.reason == "budget" and case and case.budget and isinstance(case.traffic, Traffic):
         sent = _bytes(case.traffic.total or 0, lang)
         has, allowed = _has(case.traffic, lang), _allowed(case.budget, lang)
         remark = say("budget", lang, sent=sent, has=has, allowed=allowed)
     elif verdict.reason == "raised" and (error := verdict.failure):
-        text = told(error.text, error.more)
+        text = abridged(error.text, error.more)
         raised = say("raised" if text else "raised-bare", lang, type=error.type, text=text)
-        seen, remark = [_line("got", raised, lang)], ""
+        lines, remark = [_line("got", raised, lang)], ""
         if error.names:
             each = (f"{name} = {show(x, lang, brief=True)}" for name, x in error.names)
-            seen.append(_line("names", say("list-semicolon", lang).join(each), lang))
+            lines.append(_line("names", say("list-semicolon", lang).join(each), lang))
     else:
         key = {"todo": "todo-text"}.get(verdict.reason, verdict.reason)
         if key == "load" and verdict.failure and not verdict.failure.text.strip():
@@ -58,24 +58,24 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values
         values["file"] = _shown(str(values["file"]), spec)
-        remark = say(key, lang, **{k: told(v) if isinstance(v, str) else v for k, v in values.items()})
+        remark = say(key, lang, **{k: abridged(v) if isinstance(v, str) else v for k, v in values.items()})
     # Each line once: a comprehension has a frame of its own.
-    own = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))
-    where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in own]
+    code_lines = dict.fromkeys(verdict.code or _stack_lines(verdict.stack, verdict.file))
+    where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in code_lines]
     first, last = (diagnosis, remark) if diagnosis else (remark, "")
     moved = [say("unmoved", lang, places=_either(verdict.unmoved, lang))] if verdict.unmoved else []
     moved += [_other_calls(each, lang) for each in verdict.calls]
     beside = [] if verdict.mistake or verdict.likely or verdict.together else _right_on(spec, verdict, called, lang)
     # pyrefly: ignore[no-matching-overload]
-    return "\n".join(filter(None, [first, *moved, *called, *seen, *beside, last, *where, *lost]))
+    return "\n".join(filter(None, [first, *moved, *called, *lines, *beside, last, *where, *lost]))
 
 
-def _other_calls(found: OtherCalls, lang: str) -> str:
+def _other_calls(difference: OtherCalls, lang: str) -> str:
     mine, theirs = (
         say("list-semicolon", lang).join(shown.arrays(call.on, lang) for call in calls[:MOST_CALLS])
-        for calls in (found.mine, found.theirs)
+        for calls in (difference.mine, difference.theirs)
     )
-    return say("called-on" if mine else "never-called", lang, name=found.name, mine=mine, theirs=theirs)
+    return say("called-on" if mine else "never-called", lang, name=difference.name, mine=mine, theirs=theirs)
 
 
 def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) -> list[str]:
@@ -128,58 +128,67 @@ def _line(label: str, text: str, lang: str) -> str:
     return f"{say('label-' + label, lang)}  {text}"
 
 
-def _difference(found: Difference | PrintedDifference, none: bool, lang: str) -> tuple[str, list[str], str]:
+def _difference(difference: Difference | PrintedDifference, none: bool, lang: str) -> tuple[str, list[str], str]:
     """What is said of a difference: a message's key, what came back and what was expected, the message.
 
     none  whether None is the answer to some inputs
     """
-    if isinstance(found, PrintedDifference):
+    if isinstance(difference, PrintedDifference):
         texts = [
             say("printed-text", lang, text=repr(t[:200])) if t else say("printed-nothing", lang)
-            for t in (found.got, found.expected)
+            for t in (difference.got, difference.expected)
         ]
         lines = [_line(label, text, lang) for label, text in zip(("got", "expected"), texts, strict=True)]
         return "differs-printed", lines, say("differs-printed", lang)
-    if found.kind == "copies":
-        at = f"result{found.path}: " if found.path else ""
-        numbers = shown.around(found.got, found.at) if found.at else ""
-        lines = [_line("got", at + show(found.got, lang, numbers=numbers), lang)]
-        where = say("copies-at", lang, at=found.at) if found.at else ""
-        got, expected = found.numbers
-        values = {"where": where, "device": found.device, "first": found.first, "got": got, "expected": expected}
+    if difference.kind == "copies":
+        at = f"result{difference.path}: " if difference.path else ""
+        numbers = shown.around(difference.got, difference.at) if difference.at else ""
+        lines = [_line("got", at + show(difference.got, lang, numbers=numbers), lang)]
+        where = say("copies-at", lang, at=difference.at) if difference.at else ""
+        got, expected = difference.numbers
+        values = {
+            "where": where,
+            "device": difference.device,
+            "first": difference.first,
+            "got": got,
+            "expected": expected,
+        }
         return "differs-copies", lines, say("differs-copies", lang, **values)
-    path, *row = found.inside or (found.path,)
+    path, *row = difference.inside or (difference.path,)
     at = f"result{path}: " if path else ""
-    got, expected = (show(x, lang) for x in row) if row else _beside(found, lang)
-    if found.kind == "placement" and found.device is not None:
-        held = {k: _held(v, found.device, lang) for k, v in (("got", found.got), ("expected", found.expected))}
-        key, values = "placement", {"at": found.device, **held}
+    got, expected = (show(x, lang) for x in row) if row else _beside(difference, lang)
+    if difference.kind == "placement" and difference.device is not None:
+        held = {
+            k: _held(v, difference.device, lang)
+            for k, v in (("got", difference.got), ("expected", difference.expected))
+        }
+        key, values = "placement", {"at": difference.device, **held}
     else:
-        key = {"numbers": "numbers" if found.at else "number"}.get(found.kind, found.kind)
-        values = {"at": found.at, "got": found.numbers[0], "expected": found.numbers[1]}
-    if key in ("type", "equal") and isinstance(found.got, Nothing):
+        key = {"numbers": "numbers" if difference.at else "number"}.get(difference.kind, difference.kind)
+        values = {"at": difference.at, "got": difference.numbers[0], "expected": difference.numbers[1]}
+    if key in ("type", "equal") and isinstance(difference.got, Nothing):
         key = "none-here" if none else "none"
-    elif key in ("type", "equal") and isinstance(found.expected, Nothing):
+    elif key in ("type", "equal") and isinstance(difference.expected, Nothing):
         key = "none-expected"
     lines = [_line("got", at + got, lang), _line("expected", at + expected, lang)]
-    remark = "" if key == "placement" and found.device is None else say(f"differs-{key}", lang, **values)
+    remark = "" if key == "placement" and difference.device is None else say(f"differs-{key}", lang, **values)
     return f"differs-{key}", lines, remark
 
 
-def _beside(found: Difference, lang: str) -> tuple[str, str]:
+def _beside(difference: Difference, lang: str) -> tuple[str, str]:
     """Both parts in words, never in the same words: around the number that differs, or with all that is known."""
-    both = found.got, found.expected
-    if found.at:
-        a, b = (show(x, lang, numbers=shown.around(x, found.at)) for x in both)
+    both = difference.got, difference.expected
+    if difference.at:
+        a, b = (show(x, lang, numbers=shown.around(x, difference.at)) for x in both)
     else:
         a, b = (show(x, lang) for x in both)
-    if a == b and found.device is not None:
+    if a == b and difference.device is not None:
         a, b = (
-            f"{t} · {say('on-device', lang, device=found.device, held=_held(x, found.device, lang))}"
+            f"{t} · {say('on-device', lang, device=difference.device, held=_held(x, difference.device, lang))}"
             for t, x in zip((a, b), both, strict=True)
         )
-    if a == b and isinstance(found.got, Text) and isinstance(found.expected, Text):
-        texts = found.got.text, found.expected.text
+    if a == b and isinstance(difference.got, Text) and isinstance(difference.expected, Text):
+        texts = difference.got.text, difference.expected.text
         first = next((n for n, (x, y) in enumerate(zip(*texts, strict=False)) if x != y), min(map(len, texts)))
         a, b = ("… " + repr(t[max(0, first - 20) : first + 60]) for t in texts)
     if a == b:

@@ -50,12 +50,12 @@ class Desk:
             while len(self._open) < self.MOST:
                 line, _ = self._door.accept()
                 self._open[line] = json_lines.Reader(line.fileno(), self.LONGEST)
-        found = []
+        questions_of = []
         for line, reader in list(self._open.items()):
             try:
                 match reader.read(0):
                     case [n, x] if type(n) is type(x) is int:
-                        found.append((line, n, x))
+                        questions_of.append((line, n, x))
                     case _:
                         line.close()
             except TimeoutError:
@@ -63,7 +63,7 @@ class Desk:
             except (EOFError, OSError, json_lines.Garbled):
                 line.close()
             del self._open[line]
-        return found
+        return questions_of
 
     @staticmethod
     def reply(line: socket.socket, text: str) -> None:

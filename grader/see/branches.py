@@ -37,10 +37,10 @@ def failure(function: Callable[..., Any], args: tuple[Any, ...], path: str) -> F
         jaxpr = jax.make_jaxpr(program)(*arrays).jaxpr
     except Exception:  # it will be said when it is run
         return None
-    found = next(_walk(jaxpr, [NOWHERE] * len(jaxpr.invars), NOWHERE, "")[0], None)
-    if found is None:
+    first = next(_walk(jaxpr, [NOWHERE] * len(jaxpr.invars), NOWHERE, "")[0], None)
+    if first is None:
         return None
-    return Failure("CollectiveInBranch", _called(found.step), _lines(found.step, path), "branch", found.inside)
+    return Failure("CollectiveInBranch", _called(first.step), _lines(first.step, path), "branch", first.inside)
 
 
 def _called(step: Any) -> str:
@@ -81,8 +81,8 @@ def _step(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterabl
     if name == "axis_index":
         return (), [_along(step)]
     if name in COLLECTIVES:
-        own = _along(step)
-        return (), [axes - own if name in SAME_AFTER else axes | own for axes in _as_many(ins, several)]
+        parted_over = _along(step)
+        return (), [axes - parted_over if name in SAME_AFTER else axes | parted_over for axes in _as_many(ins, several)]
     if name == "shard_map":
         blocks = [_names(spec) for spec in step.params["in_specs"]]
         return _walk(step.params["jaxpr"], blocks, NOWHERE, "")[0], [NOWHERE] * several
@@ -107,10 +107,10 @@ def _while(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterab
     while True:
         (parted,) = _walk(p["cond_jaxpr"].jaxpr, [*asked, *carried], NOWHERE, "")[1]
         within = "while" if parted else inside
-        found, outs = _walk(p["body_jaxpr"].jaxpr, [*fixed, *carried], alone | parted, within)
+        alone_in, outs = _walk(p["body_jaxpr"].jaxpr, [*fixed, *carried], alone | parted, within)
         following = [a | b | parted for a, b in zip(carried, outs, strict=True)]
         if following == carried:
-            return found, following
+            return alone_in, following
         carried = following
 
 

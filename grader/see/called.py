@@ -25,15 +25,15 @@ class Watch:
     def _watched(self, place: int, x: Any) -> Any:
         if type(x) is not types.FunctionType:
             return x
-        seen = self._seen.setdefault(place, [])
+        calls = self._seen.setdefault(place, [])
 
         @functools.wraps(x)
         def noted(*args: Any, **named: Any) -> Any:
-            if len(seen) < MOST:
+            if len(calls) < MOST:
                 with contextlib.suppress(Exception):  # it may be called on anything
                     call = Called(place, _arrays_in((*args, *named.values())))
-                    if call.on and call not in seen:
-                        seen.append(call)
+                    if call.on and call not in calls:
+                        calls.append(call)
             return x(*args, **named)
 
         return noted

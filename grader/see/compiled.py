@@ -22,8 +22,8 @@ def budget_of(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
 def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> Compiled:
     """Compiled once: the executable, its arguments, and its traffic."""
     program, arrays = of_arrays(function, args)
-    executable, seen = counted(program, arrays, args, budget)
-    return executable, tuple(arrays), seen
+    executable, figures = counted(program, arrays, args, budget)
+    return executable, tuple(arrays), figures
 
 
 def counted(
@@ -34,11 +34,11 @@ def counted(
 
     executable = jax.jit(program).lower(*arrays).compile()
     mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
-    seen = traffic_in(executable.as_text() or "", mesh, budget)
-    if budget and budget.temporary is not None and isinstance(seen, Traffic):
+    figures = traffic_in(executable.as_text() or "", mesh, budget)
+    if budget and budget.temporary is not None and isinstance(figures, Traffic):
         memory: Any = executable.memory_analysis()
-        seen = replace(seen, temporary=int(memory.temp_size_in_bytes))
-    return executable, seen
+        figures = replace(figures, temporary=int(memory.temp_size_in_bytes))
+    return executable, figures
 
 
 def work_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Traffic | None:
@@ -69,10 +69,10 @@ def _step_by_step(closed: Any, leaves: list[Any]) -> int:
         values = [known[v] for v in given]
         if MULTIPLIES.search(str(step)):
             run = jax.jit(run).lower(*values).compile()
-            found = _flops(run.as_text() or "")
-            if found is None:
+            count = _flops(run.as_text() or "")
+            if count is None:
                 raise ValueError("a loop runs an unknown number of times")
-            flops += found
+            flops += count
         known |= zip(step.outvars, run(*values), strict=True)
     return flops
 
@@ -112,15 +112,15 @@ def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Tra
 
     limit = budget or Budget(set(), 0)
     try:
-        found = traffic.read(text, mesh if limit.along or limit.on else None)
-        known = all(c.times is not None for c in found)
-        crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in limit.along}
+        collectives = traffic.read(text, mesh if limit.along or limit.on else None)
+        known = all(c.times is not None for c in collectives)
+        crossing = {axis: [c for c in collectives if c.axes is None or axis in c.axes] for axis in limit.along}
         along = {axis: traffic.total(part) if known else None for axis, part in crossing.items()}
-        transfers = tuple(Transfer(c.op, c.bytes, c.times) for c in found)
+        transfers = tuple(Transfer(c.op, c.bytes, c.times) for c in collectives)
         link = replace(traffic.LINKS[limit.on], latency=0.0, start=0.0) if limit.on else None
-        seconds = float(traffic.seconds(found, link, mesh)) if link and known else None
+        seconds = float(traffic.seconds(collectives, link, mesh)) if link and known else None
         exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
-        total = traffic.total(found) if known else None
+        total = traffic.total(collectives) if known else None
         flops = _flops(text) if limit.work else None
         return Traffic(transfers, total, along, seconds, exposed=exposed, flops=flops)
     except ValueError as error:

@@ -33,7 +33,7 @@ def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
     """The arguments, by number, that have arrays of JAX, all of them deleted: donated, and their memory taken over."""
     import jax
 
-    found = []
+    lost = []
     for place, arg in enumerate(args):
         try:  # an iterator would be used up, and keys that have no order make no tree
             leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
@@ -41,8 +41,8 @@ def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
             continue
         arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
         if arrays and all(array.is_deleted() for array in arrays):
-            found.append(place)
-    return tuple(found)
+            lost.append(place)
+    return tuple(lost)
 
 
 def _state(x: Any) -> object:

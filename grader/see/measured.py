@@ -32,25 +32,25 @@ def measured(result: ProcessResult, name: str, cases: list[tuple[tuple[Any, ...]
     name   the exercise's function
     cases  the arguments, and the budget, of each case
     """
-    seen = result.cases(name)
-    if seen is None:
+    observed = result.cases(name)
+    if observed is None:
         return result
-    if len(seen) != len(cases):
+    if len(observed) != len(cases):
         raise Malformed("as many cases as there are")
-    made = tuple(_case(one, *case) for one, case in zip(seen, cases, strict=True))
+    made = tuple(_case(one, *case) for one, case in zip(observed, cases, strict=True))
     return replace(result, file=FileObservation(functions={name: made}))
 
 
-def _case(seen: Observation, args: tuple[Any, ...], budget: Budget | None) -> Observation:
-    if seen.failure:
-        return seen
-    if not isinstance(seen.value, Program):
+def _case(case: Observation, args: tuple[Any, ...], budget: Budget | None) -> Observation:
+    if case.failure:
+        return case
+    if not isinstance(case.value, Program):
         raise Malformed("a value, where a program was asked for")
     try:
-        value, traffic = _run(seen.value, args, budget)
+        value, traffic = _run(case.value, args, budget)
     except Exception as error:
-        return replace(seen, value=None, failure=failure_of(error, Path()))
-    return replace(seen, value=value, traffic=traffic, printed="")
+        return replace(case, value=None, failure=failure_of(error, Path()))
+    return replace(case, value=value, traffic=traffic, printed="")
 
 
 def _run(program: Program, args: tuple[Any, ...], budget: Budget | None) -> tuple[Any, Any]:

@@ -33,7 +33,7 @@ class Failure:
 
     type: str
     text: str
-    own: tuple[CodeLine, ...] = ()
+    code: tuple[CodeLine, ...] = ()
     kind: str = "error"
     into: str = ""
     more: str = ""
@@ -189,10 +189,10 @@ def is_complete(spec: Spec, cases: int, result: ProcessResult) -> bool:
     """Whether a process saw all that the exercise asks for, on so many cases, or says how it ended."""
     if result.status != "ok" or result.file.load:
         return result.status != "malformed"
-    seen = result.cases(spec.name)
-    if seen is None:
+    observed = result.cases(spec.name)
+    if observed is None:
         return True
-    return len(seen) == cases and all(case.failure or _is_measured(spec, case) for case in seen)
+    return len(observed) == cases and all(case.failure or _is_measured(spec, case) for case in observed)
 
 
 def _is_measured(spec: Spec, case: Observation) -> bool:

@@ -87,15 +87,15 @@ def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = No
         module = load(path, text)
     except BaseException as error:
         return FileObservation(load=failure_of(error, path))
-    seen: dict[str, tuple[Observation, ...] | None] = {}
+    functions: dict[str, tuple[Observation, ...] | None] = {}
     for name in names:
         if (function := getattr(module, name, None)) is None:
-            seen[name] = None
+            functions[name] = None
         else:
-            seen[name] = _cases(function, drawn, spec, path, text, begun)
+            functions[name] = _cases(function, drawn, spec, path, text, begun)
             if name != names[-1]:
                 spec, drawn = draw(spec, seed)  # arguments may have been changed or donated
-    return FileObservation(functions=seen, oracle=expected)
+    return FileObservation(functions=functions, oracle=expected)
 
 
 def encoded(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> object:
@@ -113,19 +113,19 @@ def _cases(
 ) -> tuple[Observation, ...]:
     """What a function does in each case. In a cluster all processes go from case to case together: what one leaves
     undone must not meet what another does next. After a wait in vain the other cases are not tried."""
-    seen: list[Observation] = []
+    cases: list[Observation] = []
     fine, may_part = True, branches.BRANCHES.search(text)
     for args in drawn:
         if begun:
             begun.next()
         if may_part and (fault := branches.failure(function, args, str(path))):
-            seen.append(Observation(_packed(args), failure=fault))
+            cases.append(Observation(_packed(args), failure=fault))
         elif fine:
-            seen.append(observe(function, args, spec, path))
-            fine = spec.processes == 1 or all_fine(not seen[-1].timed_out)
+            cases.append(observe(function, args, spec, path))
+            fine = spec.processes == 1 or all_fine(not cases[-1].timed_out)
         else:
-            seen.append(Observation(_packed(args), failure=Failure("TimeoutError", "Timed out before")))
-    return tuple(seen)
+            cases.append(Observation(_packed(args), failure=Failure("TimeoutError", "Timed out before")))
+    return tuple(cases)
 
 
 def _packed(args: tuple[Any, ...]) -> tuple[Value, ...]:
@@ -225,17 +225,17 @@ def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str 
 def failure_of(error: BaseException, path: Path) -> Failure:
     """An error as data: its type, first words, and the lines of `path` that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own: list[CodeLine] = [(f.lineno, f.line or "") for f in frames if f.filename == str(path)]
+    lines: list[CodeLine] = [(f.lineno, f.line or "") for f in frames if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
-        own.append((error.lineno, (error.text or "").strip()))
-    words, _, more = re.sub(r"\n\s*\n", "\n\n", str(error).strip()).partition("\n\n")
+        lines.append((error.lineno, (error.text or "").strip()))
+    message, _, more = re.sub(r"\n\s*\n", "\n\n", str(error).strip()).partition("\n\n")
     names = _names_in(error, path)
     blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
     kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"
     last = max((n for n, f in enumerate(frames) if f.filename == str(path)), default=len(frames))
     into = next((f.name for f in frames[last + 1 :]), "")  # what the answer's own code had called
-    return Failure(type(error).__name__, words[:800], tuple(own[-3:]), kind, into, more[:2000], names)
+    return Failure(type(error).__name__, message[:800], tuple(lines[-3:]), kind, into, more[:2000], names)
 
 
 MOST_NAMES = 4
@@ -252,13 +252,13 @@ def _names_in(error: BaseException, path: Path) -> tuple[tuple[str, Value], ...]
     frame, line = last
     code = frame.f_code
     given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for name in re.findall(r"(?<![\w.'\"])[A-Za-z_]\w*(?![\w'\"(])", linecache.getline(str(path), line)):
-        if name in frame.f_locals and name not in given and name not in found and len(found) < MOST_NAMES:
+        if name in frame.f_locals and name not in given and name not in values and len(values) < MOST_NAMES:
             with contextlib.suppress(BaseException):  # it may be anything, and is only shown
                 if not callable(x := frame.f_locals[name]) and not isinstance(x, types.ModuleType):
-                    found[name] = pack(x, data=False)
-    return tuple(found.items())
+                    values[name] = pack(x, data=False)
+    return tuple(values.items())
 
 
 class _Tee(io.TextIOBase):

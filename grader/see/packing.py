@@ -183,5 +183,5 @@ def _first(x: np.ndarray, most: int = 6) -> str:
     flat = x.ravel()[:most]
     if x.dtype.name in ("bfloat16",) or x.dtype.name.startswith("float8"):
         flat = flat.astype(np.float32)
-    words = [f"{v:.4g}" if np.issubdtype(flat.dtype, np.floating) else str(v) for v in flat]
-    return words[0] if x.ndim == 0 else "[" + " ".join(words) + (" …]" if x.size > most else "]")
+    numbers = [f"{v:.4g}" if np.issubdtype(flat.dtype, np.floating) else str(v) for v in flat]
+    return numbers[0] if x.ndim == 0 else "[" + " ".join(numbers) + (" …]" if x.size > most else "]")

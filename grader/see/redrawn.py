@@ -18,17 +18,17 @@ Args = tuple[Any, ...]
 
 def places(names: Sequence[str], cases: Sequence[Args]) -> dict[str, Place]:
     """What can be drawn anew in every case, by the name that code gives it: `b1`, `params["w"]`."""
-    found: dict[str, Place] = {}
+    result: dict[str, Place] = {}
     plain = are_plain(cases)
     for i, name in enumerate(names):
         column = [args[i] for args in cases]
         if plain or all(map(_is_numbers, column)):
-            found[name] = i, None
+            result[name] = i, None
         if all(type(x) is dict and x.keys() == column[0].keys() for x in column):
             for key in column[0]:
                 if type(key) is str and (plain or all(_is_numbers(x[key]) for x in column)):
-                    found[f'{name}["{key}"]'] = i, key
-    return found
+                    result[f'{name}["{key}"]'] = i, key
+    return result
 
 
 def are_plain(cases: Sequence[Args]) -> bool:
@@ -65,11 +65,11 @@ def redrawn(args: Args, place: Place, draw: int, about: object, others: Sequence
 def _other(old: Any, draw: int, about: object, others: Sequence[Any], key: str | None) -> Any:
     """What else an argument, or its entry, is in other calls."""
     every = others if key is None else [x[key] for x in others if key in x]
-    found = {repr(x): x for x in every if repr(x) != repr(old)}
-    if len(found) < DRAWS:
+    values = {repr(x): x for x in every if repr(x) != repr(old)}
+    if len(values) < DRAWS:
         raise _AllAlikeError
-    chosen = str(_generator(about).permutation(sorted(found))[draw])
-    return _mapped(found[chosen], lambda leaf: leaf)
+    chosen = str(_generator(about).permutation(sorted(values))[draw])
+    return _mapped(values[chosen], lambda leaf: leaf)
 
 
 def copied(args: Args) -> Args:

@@ -206,10 +206,10 @@ def leaves(x: Value, path: str = "") -> dict[str, Value]:
     """The leaves of a tree by path, spelled as in `Difference.path`."""
     if not isinstance(x, Tree) or isinstance(x, Slice):
         return {path: x}
-    found: dict[str, Value] = {}
+    result: dict[str, Value] = {}
     for label, item in zip(x.labels, x.items, strict=True):
-        found |= leaves(item, f"{path}[{label!r}]")
-    return found
+        result |= leaves(item, f"{path}[{label!r}]")
+    return result
 
 
 def _label(key: Value) -> Any:

@@ -107,7 +107,7 @@ def _hints(kind: type) -> dict[str, Any]:
 @functools.cache
 def _named(kind: type) -> dict[str, type]:
     """The dataclasses that a class stands for, by name."""
-    found = {kind.__name__: kind} if dataclasses.is_dataclass(kind) else {}
+    kinds = {kind.__name__: kind} if dataclasses.is_dataclass(kind) else {}
     for inner in kind.__subclasses__():
-        found |= _named(inner)
-    return found
+        kinds |= _named(inner)
+    return kinds

@@ -10,10 +10,10 @@ of three of these axes on a slice.
     ('compute', '0.50 s')
 """
 
-from minipod.choose.choices import Choice, choices, said, table
+from minipod.choose.choices import Choice, choices, summary, table
 from minipod.choose.designs import AXES, Design, Message, design
 from minipod.choose.models import SHAPES, Model, Shape, model
 
 __all__ = [
-    "AXES", "SHAPES", "Choice", "Design", "Message", "Model", "Shape", "choices", "design", "model", "said", "table",
+    "AXES", "SHAPES", "Choice", "Design", "Message", "Model", "Shape", "choices", "design", "model", "summary", "table",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from minipod.pods.slices import Slice, slice_of
 from minipod.roofline import Seconds
 from minipod.tables import Table
 
-__all__ = ["Choice", "choices", "said", "table"]
+__all__ = ["Choice", "choices", "summary", "table"]
 
 HEAD = 128  # width of an attention head, if the model's number of heads is not known
 VOCABULARY = 128_256  # tokens, as in Llama 3
@@ -102,7 +102,7 @@ def table(made: list[Choice]) -> Table:
     return Table(columns, tuple(_row(choice) for choice in made), left=(0, 4, 10))
 
 
-def said(of: Model, first: Choice, on: str) -> str:
+def summary(of: Model, first: Choice, on: str) -> str:
     """The lines below the table: assumptions, the layout to start with, accuracy, and the command that compiles it."""
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "None is sure to fit; the fastest that may"

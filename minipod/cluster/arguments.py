@@ -109,8 +109,8 @@ def _look_ahead(name: str) -> None:
             f"srun started this process, but {OPEN_MPI_4}, which mpirun sets, is there too, and JAX would believe "
             f"that: `unset {OPEN_MPI_4}` before srun"
         )
-    if name == "slurm" and (own := port_of_step()):
-        os.environ["JAX_COORDINATOR_PORT"] = own  # JAX reads it there
+    if name == "slurm" and (step_port := port_of_step()):
+        os.environ["JAX_COORDINATOR_PORT"] = step_port  # JAX reads it there
     questions = jax_private.launcher_questions({"ompi": "OmpiCluster", "slurm": "SlurmCluster"}[name])
     if questions is None:
         return

@@ -18,8 +18,10 @@ def as_main(command: list[str]) -> None:
         runpy.run_module(command[1], run_name="__main__", alter_sys=True)
         return
     sys.argv = command
-    path = command[0]
+    path = os.path.abspath(command[0])  # as Python has it: the program may change the folder
     code = Path(path).read_bytes()
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the folder of this command, or the current one: a file of it could hide a standard module
     sys.path.insert(0, str(Path(path).resolve().parent))
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=path, __builtins__=builtins)

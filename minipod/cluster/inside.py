@@ -132,8 +132,8 @@ def _in_short(error: BaseException) -> str:
     full = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = full
     while part and os.environ.get("JAX_TRACEBACK_FILTERING") != "off":
-        if own := [frame for frame in part.stack if is_own(frame.filename)]:
-            part.stack = traceback.StackSummary.from_list(own)
+        if frames := [frame for frame in part.stack if is_own(frame.filename)]:
+            part.stack = traceback.StackSummary.from_list(frames)
         part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
     return re.sub(r"^ +[\^~]+\n", "", "".join(full.format()), flags=re.M)  # without the marks below each line
 
@@ -142,8 +142,8 @@ def _place(error: BaseException) -> str | None:
     """`file.py:12`, the innermost line of the user's own code that the error passed through."""
     if isinstance(error, SyntaxError) and error.filename and is_own(error.filename):
         return f"{Path(error.filename).name}:{error.lineno}"
-    own = [f for f in traceback.extract_tb(error.__traceback__) if is_own(f.filename)]
-    return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else None
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if is_own(f.filename)]
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else None
 
 
 if __name__ == "__main__":

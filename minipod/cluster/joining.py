@@ -35,7 +35,7 @@ def watch(tell: Callable[..., None]) -> None:
 def _wrap(tell: Callable[..., None]) -> None:
     import jax
 
-    own = os.getpid()
+    pid = os.getpid()
     joined: list[dict[str, Any]] = []  # what JAX was given, from one call to the other
     initialize, shutdown = jax.distributed.initialize, jax.distributed.shutdown
     signature = inspect.signature(initialize)
@@ -44,7 +44,7 @@ def _wrap(tell: Callable[..., None]) -> None:
     def initialize_or_say_why_not(*arguments: Any, **keywords: Any) -> None:
         call = signature.bind(*arguments, **keywords)
         refused = jax.distributed.is_initialized() or have_started()  # JAX says so at once
-        if os.getpid() == own and not refused:  # a fork may be in a cluster of its own
+        if os.getpid() == pid and not refused:  # a fork may be in a cluster of its own
             _fill_in(call.arguments)
             _join(call.arguments, tell)
             joined[:] = [call.arguments]
@@ -52,7 +52,7 @@ def _wrap(tell: Callable[..., None]) -> None:
 
     @functools.wraps(shutdown)
     def shutdown_and_tell() -> None:
-        if os.getpid() != own or not joined:
+        if os.getpid() != pid or not joined:
             return shutdown()
         tell(joins=None)  # before it leaves: another process may have left, and join elsewhere, while this one waits
         while _signs:

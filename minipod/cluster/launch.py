@@ -84,7 +84,7 @@ def run(
     check_open_files(processes)
     command = ["-m", find_module(str(program))] if module else [str(find(program))]
     coordinator = f"{address}:{check_port(port) if port else free_port()}"
-    own = [placeholders.fill(arguments, index, processes, coordinator) for index in range(processes)]
+    arguments_of = [placeholders.fill(arguments, index, processes, coordinator) for index in range(processes)]
     environments = _environments(env, processes)
     for index, variables in enumerate(environments):
         variables |= {
@@ -105,7 +105,7 @@ def run(
         try:
             for index, variables in enumerate(environments):
                 place = places[index] if places else ()
-                members.append(start(index, [*command, *own[index]], variables, channels, show, place))
+                members.append(start(index, [*command, *arguments_of[index]], variables, channels, show, place))
             late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
             stuck = [m for m in members if m.running]
             _ask_where(stuck, channels)
@@ -129,10 +129,10 @@ def _environments(
     env: Mapping[str, str | None] | Sequence[Mapping[str, str | None]] | None, processes: int
 ) -> list[dict[str, str]]:
     """Of each process: this one's, with what `run` was given in `env`. ValueError for another number of them."""
-    own = list(env) if isinstance(env, Sequence) else [env or {}] * processes
-    if len(own) != processes:
-        raise ValueError(f"{len(own)} environments for {processes} processes: one each is needed")
-    asked = [{**os.environ, **more} for more in own]
+    additions = list(env) if isinstance(env, Sequence) else [env or {}] * processes
+    if len(additions) != processes:
+        raise ValueError(f"{len(additions)} environments for {processes} processes: one each is needed")
+    asked = [{**os.environ, **more} for more in additions]
     return [{name: value for name, value in each.items() if value is not None} for each in asked]
 
 

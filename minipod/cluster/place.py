@@ -29,12 +29,12 @@ class TwoLaunchers(ValueError):
 
 def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:
     """This process's place according to each launcher that says it started several processes."""
-    found = {}
+    result = {}
     for launcher, size, rank in LAUNCHERS:
         processes, index = env.get(size, ""), env.get(rank, "")
         if processes.isdecimal() and index.isdecimal() and int(processes) > 1:
-            found[launcher] = Place(int(processes), int(index))
-    return found
+            result[launcher] = Place(int(processes), int(index))
+    return result
 
 
 def place(env: Mapping[str, str] = os.environ) -> Place:
@@ -45,10 +45,10 @@ def place(env: Mapping[str, str] = os.environ) -> Place:
     name, size, rank = OWN
     if size in env and rank in env:
         return Place(int(env[size]), int(env[rank]))
-    found = places(env)
-    if len(set(found.values())) > 1:
-        raise TwoLaunchers(told(found))
-    return next(iter(found.values()), Place(1, 0))
+    known = places(env)
+    if len(set(known.values())) > 1:
+        raise TwoLaunchers(conflict(known))
+    return next(iter(known.values()), Place(1, 0))
 
 
 def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
@@ -82,6 +82,6 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
     return ""
 
 
-def told(found: Mapping[str, Place]) -> str:
+def conflict(found: Mapping[str, Place]) -> str:
     """`Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
     return ", ".join(f"{name} (process {place.index} of {place.processes})" for name, place in found.items())

@@ -17,8 +17,8 @@ def fill(arguments: Sequence[str], process: int, processes: int, coordinator: st
     return [_NAME.sub(lambda found: _value(found, values), argument) for argument in arguments]
 
 
-def _value(found: re.Match[str], values: Mapping[str, str]) -> str:
-    literal, name = found.groups()
+def _value(match: re.Match[str], values: Mapping[str, str]) -> str:
+    literal, name = match.groups()
     if literal:
         return f"{{{literal}}}"
     if name not in values:

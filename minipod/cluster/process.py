@@ -174,9 +174,9 @@ class Member:
         if not self.stack:
             return ""
         inner = [frame for frame in self.stack if is_own(frame[0]) or "/jax/" in frame[0]]
-        own = next((n for n, frame in enumerate(inner) if is_own(frame[0])), len(inner))
+        first = next((n for n, frame in enumerate(inner) if is_own(frame[0])), len(inner))
         lines = []
-        for file, line, function in reversed(inner[max(own - 1, 0) :]):
+        for file, line, function in reversed(inner[max(first - 1, 0) :]):
             if not is_own(file):
                 lines.append(f"  in jax, {Path(file).name}:{line} {function}")
             elif source := source_line(file, line):
@@ -198,8 +198,8 @@ class Member:
         self._keep(line, end)
 
     def _take_report(self, line: str) -> None:
-        if found := re.match(r'  File "(.+)", line (\d+) in (.+)', line):
-            self.stack.append((found[1], int(found[2]), found[3]))
+        if match := re.match(r'  File "(.+)", line (\d+) in (.+)', line):
+            self.stack.append((match[1], int(match[2]), match[3]))
         elif line.startswith("{"):
             with contextlib.suppress(json_lines.Garbled):  # a program may write there, too
                 report = json_lines.parse(line)

@@ -46,8 +46,13 @@ def hardware(root: Path = Path("/")) -> Hardware:
     return Hardware(max(on_bus["NVIDIA GPU"], gpus), max(on_bus["TPU chip"], tpu), gpus, files)
 
 
-def accelerators(platform: str, env: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Finding | None:
-    """What JAX, which came up on `platform` ("" if it did not), leaves unused; None on a machine without any."""
+def accelerators(
+    platform: str, env: Mapping[str, str] = os.environ, root: Path = Path("/"), in_cluster: bool = False
+) -> Finding | None:
+    """What JAX, which came up on `platform` ("" if it did not), leaves unused; None on a machine without any.
+
+    in_cluster: a job that leaves them unused without having asked for CPUs is a fault.
+    """
     here = hardware(root)
     parts = [f"{n} {name}{'s' * (n != 1)}" for n, name in ((here.gpus, "NVIDIA GPU"), (here.chips, "TPU chip")) if n]
     if not parts:
@@ -55,8 +60,9 @@ def accelerators(platform: str, env: Mapping[str, str] = os.environ, root: Path 
     value = f"{', '.join(parts)} in this machine"
     if platform not in ("", "cpu"):
         return Finding("Accelerators", f"{value}; JAX uses its {platform}")
-    why = _asked_for_cpu(env) or (_no_gpu(here, env) if here.gpus else _no_tpu(here, root))
-    return Finding("Accelerators", f"{value}; JAX sees none of them", why, needed=False)
+    asked = _asked_for_cpu(env)
+    why = asked or (_no_gpu(here, env) if here.gpus else _no_tpu(here, root))
+    return Finding("Accelerators", f"{value}; JAX sees none of them", why, needed=in_cluster and not asked)
 
 
 def _asked_for_cpu(env: Mapping[str, str]) -> str:

@@ -89,8 +89,8 @@ def _help(part: Part, limit: float) -> int:
 
 def _wait(part: Part, lines: Iterable[Line], seconds: float) -> None:
     """Until our own part or another process says something."""
-    own = [part.fd] if part.ended is None else []
-    select.select([*own, *(line.socket for line in lines if not line.gone)], [], [], seconds)
+    pidfds = [part.fd] if part.ended is None else []
+    select.select([*pidfds, *(line.socket for line in lines if not line.gone)], [], [], seconds)
 
 
 def _report(part: Part, limit: float, as_json: bool) -> int:
@@ -117,7 +117,7 @@ def _gather(part: Part, gathered: Gathered, lines: dict[int, Line]) -> list[Find
     """Meet the others, let all compute; the findings. Raises OSError where nobody can listen."""
     gathered.facts[0] = facts(part.cluster)
     with connections.listen(gathered.coordinator, "MINIPOD_COORDINATOR" not in os.environ) as listener:
-        lines |= connections.welcome(listener, gathered.processes, gathered.limit)
+        lines |= connections.welcome(listener, gathered.processes, gathered.limit, gathered.facts[0].keys())
     for process, line in lines.items():
         with contextlib.suppress(Lost, TimeoutError):
             gathered.clocks[process] = Clock(*line.measure_clock())

@@ -45,14 +45,16 @@ def main() -> None:
     tell(joined=time.monotonic() - began)
     import jax
 
-    found = devices()
-    unused = as_rows([accelerators(found["platform"])])
+    facts = devices()
+    unused = as_rows([accelerators(facts["platform"], in_cluster=True)])
     mine = jax.local_devices()
-    gpus = identities(d.local_hardware_id for d in mine) if found["platform"] == "gpu" else []
-    tell(devices=found | {"here": len(mine)}, unused=unused, gpus=gpus)
+    gpus = identities(d.local_hardware_id for d in mine) if facts["platform"] == "gpu" else []
+    tell(devices=facts | {"here": len(mine)}, unused=unused, gpus=gpus)
     tell(hop=hop())
     tell(pace=pace())
     sys.stdin.read()  # until our parent closes it, or ends us
+    if mpi := sys.modules.get("mpi4py.MPI"):
+        mpi.Finalize()  # without it Open MPI 5 says that the program failed
     os._exit(0)
 
 
@@ -120,8 +122,8 @@ def pace() -> dict[str, float]:
 
     alone()
     rounds = [(_seconds(alone), _seconds(together)) for _ in range(PACES)]
-    own, wait = zip(*rounds, strict=True)
-    return {"own": statistics.median(own), "wait": statistics.median(wait)}
+    computing, wait = zip(*rounds, strict=True)
+    return {"own": statistics.median(computing), "wait": statistics.median(wait)}
 
 
 def _seconds(call: Callable[[], Any]) -> float:

@@ -8,7 +8,7 @@ import contextlib
 import selectors
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,8 +81,8 @@ def listen(address: str, everywhere: bool) -> socket.socket:
     return socket.create_server(("", int(port)))
 
 
-def welcome(listener: socket.socket, processes: int, seconds: float) -> dict[int, Line]:
-    """The processes that come within that time, by number; a visitor that says something else is sent away."""
+def welcome(listener: socket.socket, processes: int, seconds: float, names: Set[str]) -> dict[int, Line]:
+    """The processes that come within that time, by number; a visitor without the facts `names` is sent away."""
     come: dict[int, Line] = {}
     end = time.monotonic() + seconds
     with selectors.DefaultSelector() as waiting:
@@ -92,12 +92,12 @@ def welcome(listener: socket.socket, processes: int, seconds: float) -> dict[int
                 if key.fileobj is listener:
                     line = Line(listener.accept()[0])
                     waiting.register(line.socket, selectors.EVENT_READ, line)
-                elif who := _hello(key.data, waiting, processes):
+                elif who := _hello(key.data, waiting, processes, names):
                     come[who] = key.data
     return come
 
 
-def _hello(line: Line, waiting: selectors.BaseSelector, processes: int) -> int | None:
+def _hello(line: Line, waiting: selectors.BaseSelector, processes: int, names: Set[str]) -> int | None:
     """The number of a process that has said who it is; None for anything else."""
     try:
         message = line.hear(0)
@@ -107,9 +107,10 @@ def _hello(line: Line, waiting: selectors.BaseSelector, processes: int) -> int |
         message = {}
     waiting.unregister(line.socket)
     match message:
-        case {"word": str(word), "process": int(who), "facts": dict(facts)} if word == WORD and 0 < who < processes:
+        case {"word": str(word), "process": int(who), "facts": dict(facts)} if word == WORD and names <= facts.keys():
             line.facts = facts
-            return who
+            if 0 < who < processes:
+                return who
     line.socket.close()
     return None
 

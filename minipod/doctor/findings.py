@@ -60,6 +60,6 @@ def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
     return {"well": all_well(findings), "findings": rows}
 
 
-def as_rows(findings: Sequence[Finding | None]) -> list[list[str]]:
-    """What a process tells of its own machine to another: name, value, advice of those that have one."""
-    return [[f.name, f.value, f.advice] for f in findings if f and f.advice]
+def as_rows(findings: Sequence[Finding | None]) -> list[list[str | bool]]:
+    """What a process tells of its own machine to another: name, value, advice and `needed` of those with advice."""
+    return [[f.name, f.value, f.advice, f.needed] for f in findings if f and f.advice]

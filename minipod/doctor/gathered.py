@@ -96,30 +96,30 @@ def _processes(gathered: Gathered) -> list[Finding]:
 
 
 def _versions(gathered: Gathered) -> list[Finding]:
-    found = []
+    rows = []
     for name in gathered.names("versions"):
         if difference := gathered.difference(gathered.of_each("versions", name)):
             advice = f"one version of {name} is needed everywhere: the programs would not be the same"
-            found.append(Finding(name, difference, advice))
+            rows.append(Finding(name, difference, advice))
     if difference := gathered.difference(gathered.of_each("python")):
         advice = "each Python has packages of its own: use the same Python everywhere"
-        found.append(Finding("Interpreter", difference, advice, needed=False))
+        rows.append(Finding("Interpreter", difference, advice, needed=False))
     if difference := gathered.difference(gathered.of_each("machine")):
-        found.append(Finding("Machine", difference, "two kinds of processor compile two different programs"))
+        rows.append(Finding("Machine", difference, "two kinds of processor compile two different programs"))
     versions = gathered.facts[0]["versions"]
-    return found or [Finding("Versions", gathered.everywhere(f"{name} {v}" for name, v in versions.items()))]
+    return rows or [Finding("Versions", gathered.everywhere(f"{name} {v}" for name, v in versions.items()))]
 
 
 def _settings(gathered: Gathered) -> list[Finding]:
-    found = []
+    rows = []
     for name in gathered.names("settings"):
         if difference := gathered.difference(gathered.of_each("settings", name)):
             advice = f"set {name} to the same everywhere; the launcher can pass it on (`mpirun -x {name}`; srun does)"
             if name in MAY_DIFFER:
                 advice = "right where each process is given devices of its own; else set it to the same everywhere"
-            found.append(Finding(name, difference, advice, needed=name not in MAY_DIFFER))
+            rows.append(Finding(name, difference, advice, needed=name not in MAY_DIFFER))
     settings = gathered.facts[0]["settings"]
-    return found or [Finding("Settings", gathered.everywhere(f"{name}={v}" for name, v in settings.items()))]
+    return rows or [Finding("Settings", gathered.everywhere(f"{name}={v}" for name, v in settings.items()))]
 
 
 def _proxies(gathered: Gathered) -> list[Finding]:
@@ -162,14 +162,14 @@ def _shared_gpus(gathered: Gathered) -> list[Finding]:
 def _of_one_machine(gathered: Gathered) -> list[Finding]:
     """What the doctor of one machine finds wrong on any of them, with the processes of which it is true."""
     several_hosts = len({*gathered.of_each("host").values()}) > 1
-    processes: dict[tuple[str, str, str], list[int]] = {}
+    processes: dict[tuple[str, str, str, bool], list[int]] = {}
     for p, facts in sorted(gathered.facts.items()):
-        for name, value, advice in (*facts.get("own", ()), *gathered.steps.get(p, {}).get("unused", ())):
+        for name, value, advice, needed in (*facts.get("own", ()), *gathered.steps.get(p, {}).get("unused", ())):
             if name != "Host name" or several_hosts:  # on one machine nobody needs it
-                processes.setdefault((name, value, advice), []).append(p)
+                processes.setdefault((name, value, advice, needed), []).append(p)
     return [
-        Finding(name, f"{value} in {gathered.who(those)}", advice, needed=False)
-        for (name, value, advice), those in processes.items()
+        Finding(name, f"{value} in {gathered.who(those)}", advice, needed)
+        for (name, value, advice, needed), those in processes.items()
     ]
 
 
@@ -201,12 +201,13 @@ def _measured(gathered: Gathered) -> list[Finding]:
 
 def _slowest(gathered: Gathered) -> Finding:
     """The process whose own work takes longest: the others wait for it in every step."""
-    own = {p: steps["pace"]["own"] for p, steps in gathered.steps.items()}
-    slowest = max(own, key=lambda p: own[p])
-    others = statistics.median(time for p, time in own.items() if p != slowest)
-    value = f"{gathered.who([slowest])}: {seconds(own[slowest])} for what takes the others {seconds(others)} (medians)"
+    computing = {p: steps["pace"]["own"] for p, steps in gathered.steps.items()}
+    slowest = max(computing, key=lambda p: computing[p])
+    others = statistics.median(time for p, time in computing.items() if p != slowest)
+    its, theirs = seconds(computing[slowest]), seconds(others)
+    value = f"{gathered.who([slowest])}: {its} for what takes the others {theirs} (medians)"
     advice = "the others wait for it in every step: does something else run there, or does its device throttle?"
-    return Finding("Slowest", value, advice if own[slowest] > SLOW * others else "", needed=False)
+    return Finding("Slowest", value, advice if computing[slowest] > SLOW * others else "", needed=False)
 
 
 def seconds(time: float) -> str:

@@ -94,10 +94,10 @@ def graphviz() -> Finding:
 
 def pods() -> Finding:
     """What compiles for slices that are not here; nobody needs it, for their plans are recorded."""
-    if not (found := _version("libtpu")):
+    if not (version := _version("libtpu")):
         lacking = " ".join(distribution.missing("pods") or ["libtpu"])
         return Finding("Pods", f"recorded plans only: `pip install {lacking}` (214 MB) compiles new ones")
-    return Finding("Pods", f"libtpu {found}: compiles for TPU slices that you do not have")
+    return Finding("Pods", f"libtpu {version}: compiles for TPU slices that you do not have")
 
 
 def _version(package: str) -> str | None:

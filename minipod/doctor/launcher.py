@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from minipod.cluster.place import missed_launcher, places, told
+from minipod.cluster.place import conflict, missed_launcher, places
 from minipod.doctor.findings import Finding
 
 Cluster = dict[str, Any]
@@ -34,7 +34,7 @@ def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
     if cluster["launcher"] == "minipod run" or len(set(launchers.values())) < 2:
         return ""
     chosen = cluster["launcher"]
-    return f"two launchers' variables are set, {told(launchers)}; JAX takes {chosen}'s: start it with one of them"
+    return f"two launchers' variables are set, {conflict(launchers)}; JAX takes {chosen}'s: start it with one of them"
 
 
 def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:

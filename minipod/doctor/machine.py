@@ -7,6 +7,7 @@ import resource
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -22,16 +23,32 @@ def cores() -> Finding:
     return Finding("Cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
 
 
-def memory(cgroup: Path = Path("/sys/fs/cgroup/memory.max")) -> Finding:
-    """The memory that this process may use, in GiB: the machine's, or what a container or a Slurm job is allowed."""
-    size, allowed = psutil.virtual_memory().total, None
-    with contextlib.suppress(OSError, ValueError):
-        allowed = int(cgroup.read_text())
+def memory(root: Path = Path("/")) -> Finding:
+    """The memory that this process may use, in GiB: the machine's, or what a container or a job is allowed."""
+    size = psutil.virtual_memory().total
     value = f"{size / 2**30:.1f} GiB"
-    if allowed and allowed < size:
-        size, value = allowed, f"{allowed / 2**30:.1f} GiB of {value}: the limit of this container or job"
+    allowed = min(_limits(root), default=size)
+    if allowed < size:
+        size, value = allowed, f"{allowed / 2**30:.1f} GiB of {value}: the limit of this container, job or shell"
     advice = "less than 2 GiB may not be enough for two JAX processes: close other programs"
     return Finding("Memory", value, advice * (size < 2 * 2**30), needed=False)
+
+
+def _limits(root: Path) -> Iterator[int]:
+    """Bytes: the limits of this process's cgroup and of those above it, in both versions, and of its address space."""
+    with contextlib.suppress(OSError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            number, controllers, group = line.split(":", 2)
+            if number == "0" or "memory" in controllers.split(","):
+                folder, name = ("", "memory.max") if number == "0" else ("memory", "memory.limit_in_bytes")
+                top = root / "sys/fs/cgroup" / folder
+                own = top / group.lstrip("/")
+                for place in (own, *own.parents):
+                    if place.is_relative_to(top):
+                        with contextlib.suppress(OSError, ValueError):  # a group above a container's; "max"
+                            yield int((place / name).read_text())
+    if (address_space := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
+        yield address_space
 
 
 def open_files() -> Finding:

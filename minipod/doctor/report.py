@@ -139,8 +139,8 @@ def _run(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str, 
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=env)
     except subprocess.TimeoutExpired as error:
-        said = error.stdout.decode(errors="replace") if isinstance(error.stdout, bytes) else ""
-        return 1, "no answer within 120 s", said
+        output = error.stdout.decode(errors="replace") if isinstance(error.stdout, bytes) else ""
+        return 1, "no answer within 120 s", output
     except OSError as error:
         return 1, f"no process could be started: {error.strerror}", ""
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()

@@ -44,10 +44,10 @@ def unread(name: str) -> str:
 @functools.cache
 def names_in_jax() -> set[str] | None:
     """The names of variables that JAX's own files mention: JAX_NAME, or an option "jax_name". None without JAX."""
-    found = importlib.util.find_spec("jax")
-    if found is None or not found.origin:
+    spec = importlib.util.find_spec("jax")
+    if spec is None or not spec.origin:
         return None
-    folder = Path(found.origin).parent
+    folder = Path(spec.origin).parent
     names: set[str] = set()
     for file in folder.rglob("*.py"):
         text = file.read_text(encoding="utf-8", errors="replace")

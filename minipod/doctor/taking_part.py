@@ -26,6 +26,9 @@ from minipod.processes.hang import suspended
 COMPARED = ("NCCL_", "GLOO_", "FI_", "UCX_", "CUDA_", "LD_LIBRARY_PATH", "TPU_LIBRARY_PATH", "PYTHONHASHSEED")
 
 
+FINALIZE = 10.0  # seconds that MPI has to end
+
+
 class NoCluster(ValueError):
     """JAX's detector finds no cluster here, or not what it needs; the message is a sentence."""
 
@@ -42,6 +45,7 @@ class Part:
         os.close(write)
         self.fd, self._reader = read, json_lines.Reader(read)
         self.ended: str | None = None
+        self.cluster: dict[str, Any] = {}
         try:
             self.cluster = self._cluster(seconds)
         except NoCluster:
@@ -50,16 +54,16 @@ class Part:
 
     def _cluster(self, seconds: float) -> dict[str, Any]:
         try:
-            found = self._reader.read(seconds)["cluster"]
+            cluster = self._reader.read(seconds)["cluster"]
         except TimeoutError:
             raise NoCluster(f"JAX did not start within {seconds:g} s") from None
         except (EOFError, json_lines.Garbled):
             raise NoCluster(f"JAX does not start: {self._last_words()}") from None
-        if found is None:
+        if cluster is None:
             raise NoCluster(launcher(None).advice or "JAX finds no cluster")
-        if "error" in found:
-            raise NoCluster(f"{found['launcher']}: {found['error']}")
-        return found
+        if "error" in cluster:
+            raise NoCluster(f"{cluster['launcher']}: {cluster['error']}")
+        return cluster
 
     def go(self) -> None:
         """Let it join."""
@@ -96,8 +100,8 @@ class Part:
         return suspended(self.program.pid)
 
     def end(self) -> None:
-        """End it, and all that it started."""
-        self.program.end()
+        """End it, and all that it started. By MPI it may have to wait until the others end, too."""
+        self.program.end(FINALIZE if self.cluster.get("method") == "mpi4py" and self.ended is None else 0.0)
         with contextlib.suppress(OSError):
             os.close(self.fd)
         self._errors.close()

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from minipod import distribution
-from minipod.drawing.svg import Picture, Said, finish, number
+from minipod.drawing.svg import AltText, Picture, finish, number
 
 if TYPE_CHECKING:
     import graphviz
@@ -76,8 +76,8 @@ def layout(source: str) -> bytes:
         wasmtime.Engine = engine  # type: ignore[misc]
 
 
-def render(g: "graphviz.Digraph", said: Said) -> Picture:
-    """Lay `g` out and return it as a Picture. said: its description, from `phrases.told`, or an English text."""
+def render(g: "graphviz.Digraph", text: AltText) -> Picture:
+    """Lay `g` out and return it as a Picture. text: its description, from `phrases.alt_text`, or an English text."""
     root = ET.fromstring(layout(g.source))
     x, y, width, height = (float(v) for v in root.attrib["viewBox"].split())
     page = root.find(f"{_SVG}g")
@@ -86,7 +86,7 @@ def render(g: "graphviz.Digraph", said: Said) -> Picture:
     dx, dy = (float(v) for v in page.attrib["transform"].split("translate(")[1].rstrip(")").replace(",", " ").split())
     parts = [part for group in page.iter(f"{_SVG}g") if group is not page for part in _dress(group)]
     body = f'<g transform="translate({number(dx)} {number(dy)})">{"".join(parts)}</g>'
-    return finish(body, (x, y, width, height), said)
+    return finish(body, (x, y, width, height), text)
 
 
 def _dress(group: ET.Element) -> list[str]:

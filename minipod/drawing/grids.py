@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minipod.drawing.phrases import devices, in_words, runs
-from minipod.drawing.svg import Canvas, Picture, Said, text_width
+from minipod.drawing.svg import AltText, Canvas, Picture, text_width
 
 WIDE = 400.0  # no grid is wider: words stay readable when a phone shows it 330 pixels wide
 GAP = 22.0  # between panels
@@ -51,14 +51,14 @@ class Measure:
     several: bool  # more than one host: cells name it where there is room
 
 
-def header_line(canvas: Canvas, x: float, words: Sequence[str]) -> None:
+def header_line(canvas: Canvas, x: float, labels: Sequence[str]) -> None:
     """Draw the line above a picture as code, the first word in bold; each word is a label."""
-    for i, word in enumerate(w for w in words if w):
+    for i, word in enumerate(w for w in labels if w):
         canvas.text(x, 8, word, "code strong" if i == 0 else "small soft" if " over " in word else "code", "start")
         x += text_width(word, 12, True) + 14
 
 
-def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], said: Said, aspect: float) -> Picture:
+def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], text: AltText, aspect: float) -> Picture:
     """A picture of panels, left to right, wrapped at WIDE; with a line above, and lines below.
 
     aspect: height by width of the whole array; 0 for low cells.
@@ -80,7 +80,7 @@ def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], sa
         x += panel + GAP
     for note in ([] if m.long else ["each number is a device"]) + footers:
         canvas.text(m.left + 1.5, canvas.height + 13, note, "small soft", "start")
-    return canvas.picture(said)
+    return canvas.picture(text)
 
 
 def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measure:
@@ -156,15 +156,15 @@ def _cell(
     down = "".join(f"M{x + wide * i / lines[1]:.1f} {y:.1f}v{tall:.1f}" for i in range(1, lines[1]))
     if across or down:
         canvas.add("path", d=across + down, class_="thin")
-    said = [in_words(devices(ids))] if m.long else _wrap(runs(ids), wide - 6, max(1, int((tall - 4) // 16)))
+    text = [in_words(devices(ids))] if m.long else _wrap(runs(ids), wide - 6, max(1, int((tall - 4) // 16)))
     home = {d.process_index for d in cell.devices}
     hosts = [f"host {home.pop()}"] if m.several and len(home) == 1 else []
-    if tall < 16 * (len(said) + 1) or wide < 48:
+    if tall < 16 * (len(text) + 1) or wide < 48:
         hosts = []
-    for i, line in enumerate(said + hosts):
-        middle = y + tall / 2 + (i - (len(said + hosts) - 1) / 2) * 16
+    for i, line in enumerate(text + hosts):
+        middle = y + tall / 2 + (i - (len(text + hosts) - 1) / 2) * 16
         ink = "" if cell.colour is None else "on "
-        canvas.text(x + wide / 2, middle, line, f"{ink}small" if i >= len(said) else ink.rstrip())
+        canvas.text(x + wide / 2, middle, line, f"{ink}small" if i >= len(text) else ink.rstrip())
 
 
 def _wrap(parts: list[str], wide: float, most: int) -> list[str]:

@@ -74,7 +74,7 @@ ENGLISH = {
 }  # fmt: skip
 
 
-def told(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
+def alt_text(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
     """The description of a picture: its kind, its sentences, and a caption if that is shorter than all of them."""
     return {"kind": kind, "says": says} | ({"caption": caption} if caption else {})
 
@@ -92,20 +92,18 @@ def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[
     return words[key].format(*given, s="s" * (values[:1] != [1]))
 
 
-def description(
-    said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str
-) -> str:
+def description(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
     """All sentences of a picture, or its text if it was described by one."""
-    if isinstance(said["says"], str):
-        return word(said["says"])
-    return words["stop"].join(in_words(s, words, word) for s in said["says"]) + words["stop"].rstrip()
+    if isinstance(alt["says"], str):
+        return word(alt["says"])
+    return words["stop"].join(in_words(s, words, word) for s in alt["says"]) + words["stop"].rstrip()
 
 
-def caption(said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
+def caption(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
     """The caption of a picture: its description without long lists."""
-    if "caption" in said:
-        return in_words(said["caption"], words, word)
-    return description(said, words, word).removesuffix(words["stop"].rstrip())
+    if "caption" in alt:
+        return in_words(alt["caption"], words, word)
+    return description(alt, words, word).removesuffix(words["stop"].rstrip())
 
 
 def devices(ids: Sequence[int], most: int = 6) -> Phrase:
@@ -124,13 +122,13 @@ def _short(parts: Sequence[Phrase], most: int) -> list[Phrase]:
 
 def runs(ids: Sequence[int]) -> list[str]:
     """`[0, 1, 2, 3, 8]` → `["0–3", "8"]`: consecutive numbers, three or more, become a range."""
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     for i in ids:
-        if found and i == found[-1][-1] + 1:
-            found[-1].append(i)
+        if result and i == result[-1][-1] + 1:
+            result[-1].append(i)
         else:
-            found.append([i])
-    return [p for run in found for p in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(i) for i in run])]
+            result.append([i])
+    return [p for run in result for p in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(i) for i in run])]
 
 
 def few(count: int, most: int) -> list[int | None]:

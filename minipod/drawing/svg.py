@@ -74,7 +74,7 @@ _FILE_STYLE = "svg:root{color:#1F2328}@media(prefers-color-scheme:dark){svg:root
 _DATA = re.compile(r"<metadata>(.*?)</metadata>", re.DOTALL)
 _numbers = itertools.count()
 
-Said = Mapping[str, phrases.Phrase] | str  # the description of a picture: `phrases.told`, or an English text
+AltText = Mapping[str, phrases.Phrase] | str  # the description of a picture: `phrases.alt_text`, or an English text
 
 
 def colour(index: int) -> str:
@@ -190,10 +190,10 @@ class Canvas:
         """Make the picture large enough to contain a point."""
         self.width, self.height = max(self.width, x), max(self.height, y)
 
-    def picture(self, said: Said, pad: float = 6.0) -> Picture:
-        """The finished picture. said: its description, which becomes its title and its data."""
+    def picture(self, text: AltText, pad: float = 6.0) -> Picture:
+        """The finished picture. text: its description, which becomes its title and its data."""
         box = (-pad, -pad, self.width + 2 * pad, self.height + 2 * pad)
-        return finish("".join(self.parts), box, said, self.patterns)
+        return finish("".join(self.parts), box, text, self.patterns)
 
 
 def number(value: Any) -> str:
@@ -214,18 +214,18 @@ def data(markup: str) -> dict[str, Any]:
 
     Of the first frame of a player: the description of the player.
     """
-    found = _DATA.search(markup)
-    kept = json.loads(found[1]) if found else {}
+    match = _DATA.search(markup)
+    kept = json.loads(match[1]) if match else {}
     return kept.get("play", kept)
 
 
-def finish(body: str, box: tuple[float, float, float, float], said: Said, patterns: Iterable[int] = ()) -> Picture:
+def finish(body: str, box: tuple[float, float, float, float], text: AltText, patterns: Iterable[int] = ()) -> Picture:
     """A Picture of `body`, SVG elements in the viewBox `box` (x, y, width, height); `ID` in it becomes unique."""
-    kept = {"kind": "other", "says": said} if isinstance(said, str) else said
+    kept = {"kind": "other", "says": text} if isinstance(text, str) else text
     alt = phrases.description(kept)
-    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=int)
+    data = json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=int)
     for mark in "&<>":  # so that it is the same text in HTML and in XML
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
+        data = data.replace(mark, f"\\u{ord(mark):04x}")
     defs = "".join(_pattern(kind) for kind in sorted(patterns))
     unique = f"minipod-{hashlib.sha1((body + alt).encode()).hexdigest()[:8]}-{next(_numbers)}"
     body = (f"<defs>{defs}</defs>" if defs else "") + body
@@ -234,7 +234,7 @@ def finish(body: str, box: tuple[float, float, float, float], said: Said, patter
         f' viewBox="{" ".join(number(float(v)) for v in box)}"'
         f' style="display:block;margin:auto;height:auto;max-width:min(100%,{round(box[2] * 1.1)}px)">'
         f'<title id="{unique}">{html.escape(alt, quote=False)}</title>'
-        f"<metadata>{text}</metadata><style>{_STYLE}</style>"
+        f"<metadata>{data}</metadata><style>{_STYLE}</style>"
         + body.replace('id="ID-', f'id="{unique}-').replace("url(#ID-", f"url(#{unique}-")
         + "</svg>"
     )

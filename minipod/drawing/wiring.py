@@ -53,11 +53,11 @@ class Stage:
         several, lanes = len(rows) > 1, []
         trunk = self.lane("column", self.columns - 1, rows[0], rows[-1] + 0.5) if several else None
         for row in rows:
-            there = [p for p in places if p[0] == row]
-            at = [p[1] for p in there]
+            row_places = [p for p in places if p[0] == row]
+            at = [p[1] for p in row_places]
             lanes.append((row, self.lane("row", row, min(at), self.columns if several else max(at))))
             # pyrefly: ignore[bad-argument-count]
-            self.wires.append(partial(self._bus, "row", *lanes[-1], there, look, source, trunk))
+            self.wires.append(partial(self._bus, "row", *lanes[-1], row_places, look, source, trunk))
         if trunk is not None:
             self.wires.append(partial(self._trunk, trunk, lanes, look))
 

@@ -54,9 +54,9 @@ def serve(function: Callable[[], Any], pipe: int, out: int, files: bool, *cluste
 
 
 def _last_words(error: BaseException) -> str:
-    words = "".join(traceback.format_exception_only(error)).strip()[:2000]
+    message = "".join(traceback.format_exception_only(error)).strip()[:2000]
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
-    return words
+    return message
 
 
 def _streams(out: int, pipe: int, files: bool) -> None:

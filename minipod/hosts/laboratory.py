@@ -72,10 +72,10 @@ def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None
 
 
 def _amount(what: str, text: str, units: tuple[str, ...], between: tuple[float, float], says: str) -> float:
-    found = re.fullmatch(rf"(\d+(?:\.\d+)?)({'|'.join(units)})", text)
-    if not found:
+    match = re.fullmatch(rf"(\d+(?:\.\d+)?)({'|'.join(units)})", text)
+    if not match:
         raise ValueError(f"{what} {text!r}: give a number with its unit ({', '.join(units)}), such as 5{units[1]}")
-    amount = float(found[1]) * _UNITS[found[2]]
+    amount = float(match[1]) * _UNITS[match[2]]
     if not between[0] <= amount <= between[1]:
         raise ValueError(f"{what} {text}: choose {says}")
     return amount

@@ -63,8 +63,8 @@ def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
         switch = held.enter_context(Holder([*_first(), "--net", "sh", "-ec", f"{_SWITCH}; {_HOLD}"]))
         switch.ready()
         inside = enter(switch.pid, "--net")
-        own = [*enter(switch.pid), "unshare", *OWN, "sh", "-ec"]
-        holders = [held.enter_context(Holder([*own, _host(i, count, rate)])) for i in range(count)]
+        command = [*enter(switch.pid), "unshare", *OWN, "sh", "-ec"]
+        holders = [held.enter_context(Holder([*command, _host(i, count, rate)])) for i in range(count)]
         pids = [holder.pid for holder in holders]
         for holder in holders:
             holder.ready()
@@ -182,7 +182,7 @@ class Members:
         """Move the calling process, which must not have started a thread, to its host. OSError where that cannot be."""
         pid, here = self.pids[self._host(process)], os.getcwd()
         library = ctypes.CDLL(None, use_errno=True)  # os.setns is Python 3.12's
-        kinds = [*(["user"] if os.geteuid() else []), *(_KINDS[own] for own in OWN)]
+        kinds = [*(["user"] if os.geteuid() else []), *(_KINDS[namespace] for namespace in OWN)]
         files = [os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
         try:
             for kind, file in zip(kinds, files, strict=True):

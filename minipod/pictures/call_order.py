@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minipod.drawing import graph
-from minipod.drawing.phrases import Phrase, told
+from minipod.drawing.phrases import Phrase, alt_text
 from minipod.drawing.svg import Picture, text_width
 
 MOST = 12  # calls of a process
@@ -27,21 +27,21 @@ def calls(processes: Sequence[Sequence[str]]) -> Picture:
     g: Any = graph.graph(rankdir="TB", nodesep="0.9", ranksep="0.14")
     for row in range(-1, rows):  # the first row holds the titles
         names = [f"call_{i}_{row}" for i in range(len(columns))]
-        said = [f"process {i}" if row < 0 else _said(column, row) for i, column in enumerate(columns)]
+        sentences = [f"process {i}" if row < 0 else _name_in_row(column, row) for i, column in enumerate(columns)]
         with g.subgraph(graph_attr={"rank": "same"}) as same:
-            for name, text in zip(names, said, strict=True):
+            for name, text in zip(names, sentences, strict=True):
                 look = f"c{known.index(text) % 8} code" if row >= 0 and text in known else "plain"
                 graph.node(same, name, text, look, width, 30 if row >= 0 else 24)
-            for a, b, x, y in zip(names, names[1:], said, said[1:], strict=False):
+            for a, b, x, y in zip(names, names[1:], sentences, sentences[1:], strict=False):
                 look = {"style": "invis"} if row < 0 else {"class": "same" if x == y else "wire"}
                 same.edge(a, b, dir="none", label="" if row < 0 or x == y else "≠", **look)
         if row >= 0:
             for i, name in enumerate(names):
                 g.edge(f"call_{i}_{row - 1}", name, style="invis", weight="10")
-    return graph.render(g, told("calls", *_says(columns, rows)))
+    return graph.render(g, alt_text("calls", *_says(columns, rows)))
 
 
-def _said(names: list[str], row: int) -> str:
+def _name_in_row(names: list[str], row: int) -> str:
     return names[row] if row < len(names) else _NOBODY
 
 
@@ -50,5 +50,5 @@ def _says(columns: list[list[str]], rows: int) -> list[Phrase]:
     each = [
         [key, i, ", ".join(names) or ["no call"]] for i, (key, names) in enumerate(zip(keys, columns, strict=False))
     ]
-    apart = next((row for row in range(rows) if len({_said(names, row) for names in columns}) > 1), None)
+    apart = next((row for row in range(rows) if len({_name_in_row(names, row) for names in columns}) > 1), None)
     return [["list", *each], ["alike"] if apart is None else ["part", apart + 1]]

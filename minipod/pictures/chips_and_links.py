@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.phrases import Phrase, alt_text, several
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 from minipod.pictures.placement import checked
 from minipod.torus import Torus, torus_of
@@ -26,14 +26,14 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
     if lies.slices:
         raise ValueError(f"these devices lie on {len({*lies.slices})} slices, each a torus: draw that of one")
     wide, tall, deep = (*lies.shape, 1, 1)[:3]
-    said = "x".join(str(n) for i, n in enumerate(lies.shape) if i < 2 or n > 1)
+    shape = "x".join(str(n) for i, n in enumerate(lies.shape) if i < 2 or n > 1)
     if max(wide, tall) > MOST or deep > PLANES:
-        raise ValueError(f"a torus of {said} chips is too large to draw: at most {MOST}x{MOST}x{PLANES}")
+        raise ValueError(f"a torus of {shape} chips is too large to draw: at most {MOST}x{MOST}x{PLANES}")
     chips: dict[tuple[int, ...], list[int]] = {}
     for place, device in zip(lies.coords, mesh.devices.flat, strict=True):
         chips.setdefault((*place, 0, 0)[:3], []).append(device.id)
-    words = {place: " ".join(map(str, sorted(ids))) for place, ids in chips.items()}
-    side = max(24.0, max(text_width(word, 12, True) for word in words.values()) + 8)
+    labels = {place: " ".join(map(str, sorted(ids))) for place, ids in chips.items()}
+    side = max(24.0, max(text_width(word, 12, True) for word in labels.values()) + 8)
     canvas, step = Canvas(), side + GAP
     for plane in range(deep):
         left, top = 16 + plane % 2 * (wide * step + 30), 34 + plane // 2 * (tall * step + 44) + 20 * (deep > 1)
@@ -41,13 +41,13 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
             canvas.text(left, top - 24, f"z = {plane}", "code", "start")
         _links(canvas, lies, left, top, side, step)
         _walk(canvas, mesh, lies, plane, left, top, side, step)
-        for (x, y, z), word in words.items():
+        for (x, y, z), word in labels.items():
             if z == plane:
                 row = _row(mesh, lies, (x, y, z))
                 canvas.shard(left + x * step, top + y * step, side, 24, row)
                 canvas.text(left + x * step + side / 2, top + y * step + 12, word, "code on")
     canvas.text(16, 8, "each box is a chip, each number a device", "small", "start")
-    return canvas.picture(told("torus", _says(mesh, lies, words, said)))
+    return canvas.picture(alt_text("torus", _says(mesh, lies, labels, shape)))
 
 
 def _row(mesh: Any, lies: Torus, place: tuple[int, ...]) -> int:
@@ -92,7 +92,7 @@ def _walk(
         canvas.add("path", d="".join(path), class_="wire l0", style="stroke-width:5")
 
 
-def _says(mesh: Any, lies: Torus, words: dict[tuple[int, ...], str], said: str) -> Phrase:
+def _says(mesh: Any, lies: Torus, labels: dict[tuple[int, ...], str], shape: str) -> Phrase:
     names = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
-    order = [words[(*place, 0, 0)[:3]] for place in dict.fromkeys(lies.coords)]
-    return ["torus", said, names, several(order, 12)]
+    order = [labels[(*place, 0, 0)[:3]] for place in dict.fromkeys(lies.coords)]
+    return ["torus", shape, names, several(order, 12)]

@@ -8,7 +8,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from minipod.drawing.grids import WIDE, draw
-from minipod.drawing.phrases import Phrase, devices, few, several, told
+from minipod.drawing.phrases import Phrase, alt_text, devices, few, several
 from minipod.drawing.svg import Canvas, Picture, text_width
 from minipod.drawing.wiring import Place, Stage
 from minipod.hlo.ops import OPS, Collective
@@ -35,7 +35,7 @@ class Scene:
     alike: bool = True
 
 
-def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
+def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
     """The collectives that `minipod.traffic.of(...)` returns, a panel for each, as lines between the devices of `mesh`.
 
     A branching line joins the devices of a group; a collective-permute is an arrow from each source to its target; an
@@ -46,10 +46,10 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     """
     checked(mesh)
     ids = [d.id for d in mesh.devices.flat]
-    kinds = bill.merged(_moving(found, len(ids)))
+    kinds = bill.merged(_moving(collectives, len(ids)))
     over = ["along axes", ["count", len(ids)], ", ".join(f"{n}: {s}" for n, s in mesh.shape.items())]
     if not kinds:
-        return draw(grids(mesh), [], ["nothing is sent"], told("traffic", ["colon", over, ["nothing"]]), 0.0)
+        return draw(grids(mesh), [], ["nothing is sent"], alt_text("traffic", ["colon", over, ["nothing"]]), 0.0)
     panels, numbered = [_Panel(c, mesh) for c in kinds[:PANELS]], len(kinds) > 1
     long = all([panel.stage.measure(panel.left) for panel in panels])
     canvas = Canvas()
@@ -60,18 +60,18 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     for note in notes + ["each number is a device"] * (not long):
         canvas.text(0, canvas.height + 15, note, "small soft", "start")
     heads = [_what(c) for c in kinds[:PANELS]]
-    said = [["colon", head, _who(c, ids)] for head, c in zip(heads, kinds, strict=False)]
-    says = [over, *(["numbered", i, s] for i, s in enumerate(said, 1))] if numbered else [over, *said]
+    sentences = [["colon", head, _who(c, ids)] for head, c in zip(heads, kinds, strict=False)]
+    says = [over, *(["numbered", i, s] for i, s in enumerate(sentences, 1))] if numbered else [over, *sentences]
     says += [["more", rest]] * (rest > 0)
-    return canvas.picture(told("traffic", *says, caption=["caption", over, ["list", *heads]]))
+    return canvas.picture(alt_text("traffic", *says, caption=["caption", over, ["list", *heads]]))
 
 
-def _moving(found: Sequence[Collective], size: int) -> list[Collective]:
+def _moving(collectives: Sequence[Collective], size: int) -> list[Collective]:
     """The collectives that move something; TypeError or ValueError for what a mesh of `size` devices cannot show."""
-    if isinstance(found, Collective) or not isinstance(found, Sequence):
-        raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(found).__name__}")
+    if isinstance(collectives, Collective) or not isinstance(collectives, Sequence):
+        raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(collectives).__name__}")
     moving = []
-    for c in found:
+    for c in collectives:
         if not isinstance(c, Collective):
             raise TypeError(f"expected the list that minipod.traffic.of returns, found {type(c).__name__} in it")
         if not any(len(set(group)) > 1 for group in c.groups):
@@ -93,8 +93,8 @@ class _Panel:
         self.left = 0.0 if len(self.sizes) < 2 else 20.0
         self.deep = math.prod(self.sizes[:-2])
         places = _places(self.sizes)
-        words = ["…" if i is None else f"device {i}" for i in self.scene.ids]
-        self.stage = Stage(dict(zip(places, words, strict=True)), self.sizes[-1] if self.deep > 1 else 0)
+        labels = ["…" if i is None else f"device {i}" for i in self.scene.ids]
+        self.stage = Stage(dict(zip(places, labels, strict=True)), self.sizes[-1] if self.deep > 1 else 0)
         self.look = _join(self.stage, c, [[places[i] for i in group] for group in self.scene.groups])
 
     def draw(self, canvas: Canvas, number: str, long: bool) -> None:
@@ -136,16 +136,16 @@ def _title(canvas: Canvas, c: Collective, look: str, number: str, y: float) -> f
 
 
 def _words(c: Collective) -> list[str]:
-    words = [f"{c.bytes:,} byte{'s' * (c.bytes != 1)}"]
+    lines = [f"{c.bytes:,} byte{'s' * (c.bytes != 1)}"]
     if c.axes:
-        words.append(f"along {', '.join(c.axes)}")
+        lines.append(f"along {', '.join(c.axes)}")
     if c.times is None:
-        words.append("in a loop of unknown length")
+        lines.append("in a loop of unknown length")
     elif c.times != 1:
-        words.append(f"× {c.times:,}")
+        lines.append(f"× {c.times:,}")
     if c.branch:
-        words.append(f"only in branch {', '.join(str(number) for _, number in c.branch)}")
-    return words
+        lines.append(f"only in branch {', '.join(str(number) for _, number in c.branch)}")
+    return lines
 
 
 def _join(stage: Stage, c: Collective, groups: list[list[Place]]) -> str:
@@ -224,14 +224,14 @@ def _chains(pairs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     after = {a: b for a, b in pairs if a != b}
     starts = [a for a in after if a not in set(after.values())]
     chains: list[tuple[int, ...]] = []
-    seen: set[int] = set()
+    drawn: set[int] = set()
     for start in [*starts, *after]:
-        if start in seen:
+        if start in drawn:
             continue
         chain = [start]
-        while (following := after.get(chain[-1])) is not None and following != start and following not in seen:
+        while (following := after.get(chain[-1])) is not None and following != start and following not in drawn:
             chain.append(following)
-        seen.update(chain)
+        drawn.update(chain)
         chains.append(tuple(chain))
     return chains
 
@@ -240,12 +240,12 @@ def _what(c: Collective) -> Phrase:
     """`all-reduce of 16 bytes along x, 4 times`."""
     axes = ", ".join(map(str, c.axes or ()))
     axes = f"({axes})" if len(c.axes or ()) > 1 else axes
-    words: list[Phrase] = [["sends along", c.bytes, c.op, axes] if axes else ["sends", c.bytes, c.op]]
+    phrases: list[Phrase] = [["sends along", c.bytes, c.op, axes] if axes else ["sends", c.bytes, c.op]]
     if c.times != 1:
-        words.append(["loop"] if c.times is None else ["times", c.times])
+        phrases.append(["loop"] if c.times is None else ["times", c.times])
     if c.branch:
-        words.append(["branch", "/".join(str(number) for _, number in c.branch)])
-    return ["clauses", *words]
+        phrases.append(["branch", "/".join(str(number) for _, number in c.branch)])
+    return ["clauses", *phrases]
 
 
 def _who(c: Collective, ids: Sequence[int]) -> Phrase:

@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from minipod.drawing.axes import Axis, axis
-from minipod.drawing.phrases import Phrase, told
+from minipod.drawing.phrases import Phrase, alt_text
 from minipod.drawing.svg import DASHES, LINES, Canvas, Picture, number, text_width
 
 MOST = len(LINES)  # curves in one chart
@@ -76,7 +76,7 @@ def curve(
             marker(canvas, left + 13, y, i)
             canvas.text(left + 33, y, name, "", "start")
     says: list[Phrase] = [["over", ["word", ylabel], ["word", xlabel], _says(lines)]]
-    return canvas.picture(told("curve", *says, *([["points", _says(points_of)]] if dots else [])))
+    return canvas.picture(alt_text("curve", *says, *([["points", _says(points_of)]] if dots else [])))
 
 
 def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dict[str, Points]:
@@ -96,9 +96,9 @@ def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dic
             raise ValueError(f"the curve {str(name)!r} has {len(ys)} values for {len(at)} places in x")
         if not np.isfinite(ys).any():
             raise ValueError(f"the curve {str(name)!r} has no finite value to draw")
-        for log, which, found in ((logx, "logx", at), (logy, "logy", ys[np.isfinite(ys)])):
-            if log and found.min() <= 0:
-                raise ValueError(f"{which} needs numbers above 0, the curve {str(name)!r} has {found.min():g}")
+        for log, which, numbers in ((logx, "logx", at), (logy, "logy", ys[np.isfinite(ys)])):
+            if log and numbers.min() <= 0:
+                raise ValueError(f"{which} needs numbers above 0, the curve {str(name)!r} has {numbers.min():g}")
         lines[str(name)] = list(zip(at.tolist(), ys.tolist(), strict=True))
     return lines
 
@@ -107,12 +107,12 @@ def _numbers(what: str, values: Any) -> np.ndarray:
     if any(isinstance(v, Tracer) for v in (values if isinstance(values, (list, tuple)) else [values])):
         raise TypeError(f"{what} is traced and has no values yet: draw it outside jit")
     try:
-        found = np.asarray(values, dtype=float)
+        numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise TypeError(f"{what} is no list of numbers: {type(values).__name__}") from None
-    if found.ndim != 1 or not len(found):
-        raise ValueError(f"{what} has shape {found.shape}: expected one dimension and at least one number")
-    return found
+    if numbers.ndim != 1 or not len(numbers):
+        raise ValueError(f"{what} has shape {numbers.shape}: expected one dimension and at least one number")
+    return numbers
 
 
 def _thin(points: Points) -> Points:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from minipod.drawing.phrases import few, told
+from minipod.drawing.phrases import alt_text, few
 from minipod.drawing.svg import Canvas, Picture, text_width
 
 MOST = 8  # rows; more devices are drawn as the first ones, an ellipsis and the last
@@ -57,8 +57,8 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
     if len(sizes) != 1:
         raise ValueError(f"the split axes have different sizes {sorted(sizes)}: all must equal the number of devices")
     out = jax.eval_shape(jax.vmap(function, in_axes=in_axes, axis_name=axis_name), *arguments)
-    said = getattr(function, "__name__", "f")
-    return _draw("f" if said == "<lambda>" else said, _devices(sizes.pop()), split, copied, Stream("out", _kind(out)))
+    title = getattr(function, "__name__", "f")
+    return _draw("f" if title == "<lambda>" else title, _devices(sizes.pop()), split, copied, Stream("out", _kind(out)))
 
 
 def _devices(count: int) -> list[int]:
@@ -93,8 +93,8 @@ def _kind(value: Any) -> str:
     return f"{len(leaves)} arrays"
 
 
-def _width(words: list[str], least: float) -> float:
-    return max([least, *(text_width(w, 12, True) + 14 for w in words)])
+def _width(labels: list[str], least: float) -> float:
+    return max([least, *(text_width(w, 12, True) + 14 for w in labels)])
 
 
 def _draw(named: str, ids: list[int], split: list[Stream], copied: list[Stream], out: Stream) -> Picture:
@@ -144,6 +144,6 @@ def _draw(named: str, ids: list[int], split: list[Stream], copied: list[Stream],
         canvas.arrow([(middle + inner + 2, mid), (right - 3, mid)])
         canvas.shard(right, y, result, HIGH, k)
         canvas.text(right + result / 2, mid, f"out[{k}]", "code on")
-    said = [["split", len(ids), s.name, ["word", s.kind]] for s in split]
-    said += [["copied", s.name, ["word", s.kind]] for s in copied]
-    return canvas.picture(told("flow", ["flow", named, ["list", *said, ["stacked", ["word", out.kind]]]]))
+    sentences = [["split", len(ids), s.name, ["word", s.kind]] for s in split]
+    sentences += [["copied", s.name, ["word", s.kind]] for s in copied]
+    return canvas.picture(alt_text("flow", ["flow", named, ["list", *sentences, ["stacked", ["word", out.kind]]]]))

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import jax
 
 from minipod.drawing import graph
-from minipod.drawing.phrases import Phrase, few, several, told
+from minipod.drawing.phrases import Phrase, alt_text, few, several
 from minipod.drawing.phrases import devices as named
 from minipod.drawing.svg import Picture, text_width
 
@@ -37,7 +37,7 @@ def devices(devices: Sequence[Device] | None = None) -> Picture:
         if above:
             g.edge(above, names[0], style="invis", weight="10")
         above = names[(len(names) - 1) // PER_ROW * PER_ROW]
-    return graph.render(g, told("devices", _says(groups)))
+    return graph.render(g, alt_text("devices", _says(groups)))
 
 
 def hosts(devices: Sequence[Device] | None = None, function: str = "f", collective: str = "psum") -> Picture:
@@ -61,7 +61,7 @@ def hosts(devices: Sequence[Device] | None = None, function: str = "f", collecti
     graph.node(g, "back", "combined result", "plain", text_width("combined result") + 8, 22)
     g.edge("function", "back", dir="back", weight="0", **{"class": "dash"})
     g.edge("back", "collective", dir="none", weight="0", **{"class": "dash"})
-    return graph.render(g, told("hosts", _says(groups), ["mapped", function, collective]))
+    return graph.render(g, alt_text("hosts", _says(groups), ["mapped", function, collective]))
 
 
 def _host(g: Any, groups: Groups, host: int | None, most: int, per_row: int = 0) -> list[str]:

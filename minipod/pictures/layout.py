@@ -9,7 +9,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec, Sharding
 
-from minipod.drawing.phrases import Phrase, devices, several, told
+from minipod.drawing.phrases import Phrase, alt_text, devices, several
 from minipod.drawing.svg import PALETTE
 
 Part = tuple[int, int]  # start and stop in one dimension
@@ -38,8 +38,8 @@ class Layout:
         """
         first = sorted(group[0].id for group in self.holders.values())
         if at in self.holders and len(first) <= len(PALETTE):
-            own = self.holders[at][0].id
-            return self.holders[at], first.index(own) if first[-1] >= len(PALETTE) else own
+            device = self.holders[at][0].id
+            return self.holders[at], first.index(device) if first[-1] >= len(PALETTE) else device
         number = 0
         for i, parts in zip(at, self.parts, strict=True):
             number = number * len(parts) + i
@@ -53,32 +53,32 @@ class Layout:
         piece = ",".join(str(parts[0][1] - parts[0][0]) for parts in self.parts)
         return [f"each device holds {self.kind.partition('[')[0]}[{piece}]"] if self.shape and devices > 1 else []
 
-    def said(self) -> dict[str, Phrase]:
+    def alt_text(self) -> dict[str, Phrase]:
         """The picture as phrases: the grid of shards, and what each device holds."""
         what: Phrase = ["array" if self.shape else "number", f"{self.kind} {self.spec}".rstrip()]
         everyone = devices(sorted(d.id for group in self.holders.values() for d in group))
         if not math.prod(self.shape):
-            return told("sharding", ["empty", what, everyone])
+            return alt_text("sharding", ["empty", what, everyone])
         if len(self.holders) == 1:
             verb = "holds" if everyone[1] == 1 else "each hold"
-            return told("sharding", ["colon", ["undivided", what], [verb, everyone, ["all"]]])
+            return alt_text("sharding", ["colon", ["undivided", what], [verb, everyone, ["all"]]])
         grid = [" × ".join(str(len(p)) for p in self.parts)] if len(self.parts) > 1 else []
         cut = ["grid of shards" if grid else "shards", len(self.holders), what, *grid]
         each = []
         for at, group in self.holders.items():
             verb = "holds" if len(group) == 1 else "each hold"
             each.append([verb, devices([d.id for d in group]), self._where(at)])
-        return told("sharding", ["colon", cut, several(each)], caption=cut)
+        return alt_text("sharding", ["colon", cut, several(each)], caption=cut)
 
     def _where(self, at: tuple[int, ...]) -> Phrase:
         rank = len(self.shape)
         names = ["element"] if rank == 1 else ["slice"] * (rank - 2) + ["row", "column"]
-        said = []
+        phrases = []
         for noun, index, parts in zip(names, at, self.parts, strict=True):
             start, stop = parts[index]
             if len(parts) > 1 or rank == 1:
-                said.append([noun, stop - start, f"{start}" if stop - start == 1 else f"{start}–{stop - 1}"])
-        return ["clauses", *said]
+                phrases.append([noun, stop - start, f"{start}" if stop - start == 1 else f"{start}–{stop - 1}"])
+        return ["clauses", *phrases]
 
 
 def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:

@@ -8,7 +8,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh
 
 from minipod.drawing.grids import Cell, Grid, draw, header_line
-from minipod.drawing.phrases import Phrase, devices, few, several, told
+from minipod.drawing.phrases import Phrase, alt_text, devices, few, several
 from minipod.drawing.svg import Canvas, Picture
 from minipod.pictures.layout import layout
 
@@ -24,7 +24,7 @@ def mesh(mesh: Mesh) -> Picture:
     TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
     """
     checked(mesh)
-    return draw(grids(mesh), [], [], _said(mesh), 0.0)
+    return draw(grids(mesh), [], [], _alt_text(mesh), 0.0)
 
 
 def checked(mesh: Any) -> None:
@@ -63,14 +63,14 @@ def grids(mesh: Mesh) -> list[Grid | None]:
     return panels
 
 
-def _said(mesh: Mesh) -> dict[str, Phrase]:
+def _alt_text(mesh: Mesh) -> dict[str, Phrase]:
     ids = [d.id for d in mesh.devices.flat]
     head = ["mesh", ["count", len(ids)], " × ".join(f"{n}: {s}" for n, s in mesh.shape.items())]
     if mesh.devices.ndim == 1:
-        return told("mesh", ["colon", head, ["in order", devices(ids)]])
+        return alt_text("mesh", ["colon", head, ["in order", devices(ids)]])
     indices = np.ndindex(mesh.devices.shape)
     places = [["place", f"({', '.join(map(str, at))})", devices([i])] for at, i in zip(indices, ids, strict=True)]
-    return told("mesh", ["colon", head, ["at", several(places, 16)]], caption=head)
+    return alt_text("mesh", ["colon", head, ["at", several(places, 16)]], caption=head)
 
 
 def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Picture:
@@ -87,11 +87,11 @@ def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Pict
         header_line(canvas, 0, [it.kind, it.spec])
         canvas.rect(0, 26, 300, 44, "box", 6)
         canvas.text(150, 48, "no elements: no device holds any", "soft")
-        return canvas.picture(it.said())
+        return canvas.picture(it.alt_text())
     rank = len(it.shape)
     parts = [[(0, 1)]] * (2 - rank) + it.parts
-    words = ["elements"] if rank == 1 else ["slices"] * (rank - 2) + ["rows", "columns"]
-    shown = [f"{word} over {a}" if a else word if rank < 3 else "" for word, a in zip(words, it.axes, strict=False)]
+    names = ["elements"] if rank == 1 else ["slices"] * (rank - 2) + ["rows", "columns"]
+    shown = [f"{word} over {a}" if a else word if rank < 3 else "" for word, a in zip(names, it.axes, strict=False)]
     row_name, column_name = ([""] * (2 - rank) + shown if rank else ["", ""])[-2:]
     row_tick, column_tick = (_ticks(p, bool(n)) for p, n in zip(parts[-2:], (row_name, column_name), strict=True))
     panels: list[Grid | None] = []
@@ -118,7 +118,7 @@ def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Pict
     over = [", ".join(it.axes[i] for i in range(rank - 2) if it.axes[i])] if above else []
     slices = [f"slices over {over[0]}"] if over else []
     rows, columns = ((1, 1) + it.shape)[-2:]
-    return draw(panels, [it.kind, it.spec, *slices], it.footers(), it.said(), rows / columns if rank > 1 else 0.18)
+    return draw(panels, [it.kind, it.spec, *slices], it.footers(), it.alt_text(), rows / columns if rank > 1 else 0.18)
 
 
 def _ticks(parts: list[tuple[int, int]], named: bool) -> Callable[[int], str]:

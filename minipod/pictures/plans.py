@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minipod.drawing.axes import axis
-from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.phrases import Phrase, alt_text, several
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 from minipod.pictures.curves import TALL, WIDE, frame, marker
 from minipod.roofline import BOUNDS
@@ -55,12 +55,12 @@ def plans(plans: Sequence[Any]) -> Picture:
         canvas.text(0, y, "these do not fit", "small", "start")
         for row, word in enumerate(missing):
             canvas.text(12, y + LINE * (row + 1), word, "code", "start")
-    said: list[Phrase] = [
+    sentences: list[Phrase] = [
         ["plan", name(p), f"{x:.0f}", f"{y:.3g}", ["word", f"bound by {p.bound}"]]
         for p, (x, y) in zip(fitting, points, strict=True)
     ]
-    said += [["unfit", word] for word in missing]
-    return canvas.picture(told("plans", ["plans", several(said, MOST)]))
+    sentences += [["unfit", word] for word in missing]
+    return canvas.picture(alt_text("plans", ["plans", several(sentences, MOST)]))
 
 
 def name(plan: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from minipod.drawing.axes import axis
-from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.phrases import Phrase, alt_text, several
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 
 MOST = 16  # devices in one picture
@@ -32,30 +32,30 @@ def profile(profile: Any, notes: Sequence[str] = ()) -> Picture:
         raise ValueError(f"{len(lanes)} devices cannot be drawn: 1 to {MOST} can")
     processes = sorted({lane.process for lane in lanes})
     rows: list[tuple[str, str, dict[str, list[tuple[float, float]]]]] = []
-    said: list[Phrase] = []
+    sentences: list[Phrase] = []
     for process in processes:
         if len(processes) > 1:
             rows.append((f"process {process}", "strong", {}))
         for name in notes:
-            own = [(n.start, n.end) for n in profile.noted(name) if n.process == process]
-            rows.append((name, "code", {"noted": own}))
+            spans = [(n.start, n.end) for n in profile.noted(name) if n.process == process]
+            rows.append((name, "code", {"noted": spans}))
         for lane in (lane for lane in lanes if lane.process == process):
             spent = profile.spent(lane)
             rows.append((str(lane), "small", {k: getattr(spent, k) for k in ("compute", "waiting", "exchange")}))
             each = [_ms(sum(b - a for a, b in getattr(spent, k))) for k in ("compute", "waiting", "exchange", "idle")]
-            said.append(["lane", ["device", 1, str(lane.device)], *each])
-    return _drawn(profile, rows, said, bool(notes))
+            sentences.append(["lane", ["device", 1, str(lane.device)], *each])
+    return _drawn(profile, rows, sentences, bool(notes))
 
 
-def _drawn(profile: Any, rows: list[Any], said: list[Phrase], noted: bool) -> Picture:
+def _drawn(profile: Any, rows: list[Any], sentences: list[Phrase], noted: bool) -> Picture:
     canvas, length = Canvas(), 1e3 * (profile.end - profile.start)
     left = max(text_width(name, 12, style == "code") for name, style, _ in rows) + 10
     x, top = left, 26.0
-    for words, look, high in LOOKS.values():
-        if words:
+    for label, look, high in LOOKS.values():
+        if label:
             _bar(canvas, x, 8, 14, look, high)
-            canvas.text(x + 20, 8, words, "small", "start")
-            x += 34 + text_width(words, 12)
+            canvas.text(x + 20, 8, label, "small", "start")
+            x += 34 + text_width(label, 12)
     for i, (name, style, spans) in enumerate(rows):
         middle = top + ROW * i + TALL / 2
         canvas.text(left - 8, middle, name, style if style == "code" else f"small {style}", "end")
@@ -71,8 +71,8 @@ def _drawn(profile: Any, rows: list[Any], said: list[Phrase], noted: bool) -> Pi
         canvas.text(at, bottom + 9, tick, "code")
     canvas.text(left + WIDE / 2, bottom + 26, "milliseconds", "small")
     canvas.add("style", _STYLE)
-    of: Phrase = ["lanes", len(said), _ms(profile.end - profile.start)]
-    return canvas.picture(told("profile", ["colon", of, several(said, MOST)], caption=of))
+    of: Phrase = ["lanes", len(sentences), _ms(profile.end - profile.start)]
+    return canvas.picture(alt_text("profile", ["colon", of, several(sentences, MOST)], caption=of))
 
 
 _STYLE = (

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from minipod.drawing.phrases import few, told
+from minipod.drawing.phrases import alt_text, few
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 
 MOST, HOSTS = 16, 2  # devices; hosts: more would not fit on a phone
@@ -26,17 +26,17 @@ def ring(devices: Sequence[Any]) -> Picture:
         raise TypeError("expected a list of devices, such as list(mesh.devices.flat)")
     owners = sorted({d.process_index for d in order})
     if not 2 <= len(order) <= MOST or len(owners) > HOSTS:
-        found = f"a ring of {len(order)} devices on {len(owners)} hosts"
-        raise ValueError(f"{found}: 2 to {MOST} devices on at most {HOSTS} can be drawn")
+        caption = f"a ring of {len(order)} devices on {len(owners)} hosts"
+        raise ValueError(f"{caption}: 2 to {MOST} devices on at most {HOSTS} can be drawn")
     wide = max(text_width(f"device {d.id}") for d in order) + 18
     places: dict[int, tuple[float, float]] = {}  # device → the left upper corner of its box
     canvas = Canvas()
     for column, owner in enumerate(owners):
-        own = sorted(d.id for d in order if d.process_index == owner)
+        ids = sorted(d.id for d in order if d.process_index == owner)
         left = column * (wide + 36 + GAP)
-        canvas.rect(left, 0, wide + 36, TOP + ROW * len(own) + 4, "box", 6)
+        canvas.rect(left, 0, wide + 36, TOP + ROW * len(ids) + 4, "box", 6)
         canvas.text(left + wide / 2 + 18, 15, f"host {owner}", "strong")
-        for row, i in enumerate(own):
+        for row, i in enumerate(ids):
             places[i] = (left + 18, TOP + ROW * row)
     hops = list(zip(order, [*order[1:], order[0]], strict=True))
     crossing = [hop for hop in hops if hop[0].process_index != hop[1].process_index]
@@ -49,7 +49,7 @@ def ring(devices: Sequence[Any]) -> Picture:
     note = f"{len(crossing)} of {len(hops)} hops cross between hosts"
     canvas.text(0, canvas.height + 16, note, "small", "start")
     shown = ", ".join("…" if i is None else str(order[i].id) for i in few(len(order), 10))
-    return canvas.picture(told("ring", ["ring", shown, len(crossing), len(hops)]))
+    return canvas.picture(alt_text("ring", ["ring", shown, len(crossing), len(hops)]))
 
 
 def _hop(canvas: Canvas, a: tuple[float, float], b: tuple[float, float], wide: float, inside: bool) -> None:
@@ -119,7 +119,7 @@ def all_reduce(devices: int = 4) -> Picture:
     canvas.text(0, ABOVE + tall + 26, f"each device sends 2 × {one} pieces, its array has {devices}",
                 "small", "start")  # fmt: skip
     says = ["halves", devices], ["after", devices], ["each half", one, devices, both]
-    return canvas.picture(told("all_reduce", *says))
+    return canvas.picture(alt_text("all_reduce", *says))
 
 
 def _sum(canvas: Canvas, x: float, y: float, wide: float, devices: int) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from minipod.drawing.grids import WIDE
-from minipod.drawing.phrases import told
+from minipod.drawing.phrases import alt_text
 from minipod.drawing.svg import Canvas, Picture, text_width
 
 STAGES, TICKS = 16, 64  # the most in one picture
@@ -23,22 +23,22 @@ def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
     lanes = [[row[s] or "" for row in rows] for s in range(stages)]
     canvas, left = Canvas(), max(text_width(f"stage {s}", 12) for s in range(stages)) + 10
     wide, top, x = min(24.0, (WIDE - left) / ticks), 24.0, left
-    for kind, (words, _) in LOOKS.items():
+    for kind, (label_text, _) in LOOKS.items():
         _cell(canvas, x, 0, 14, kind, "")
-        canvas.text(x + 20, HIGH / 2, words, "small", "start")
-        x += 38 + text_width(words, 12)
+        canvas.text(x + 20, HIGH / 2, label_text, "small", "start")
+        x += 38 + text_width(label_text, 12)
     for s, lane in enumerate(lanes):
         y = top + ROW * s
         canvas.text(left - 8, y + HIGH / 2, f"stage {s}", "small", "end")
         canvas.add("path", d=f"M{left:.0f} {y + HIGH + 1:.0f}h{wide * ticks:.0f}", class_="rule")
         for label, start, end in _runs(lane):
-            if found := LABEL.fullmatch(label):
-                _cell(canvas, left + start * wide, y, (end - start) * wide, found[1], found[2])
+            if match := LABEL.fullmatch(label):
+                _cell(canvas, left + start * wide, y, (end - start) * wide, match[1], match[2])
     canvas.add("style", _STYLE)
     idle = sum(not label for lane in lanes for label in lane)
     of = ["schedule", stages, ticks, f"{idle / (stages * ticks):.1%}"]
-    said = [["does", str(s), " ".join(label or "·" for label in lane)] for s, lane in enumerate(lanes)]
-    return canvas.picture(told("schedule", ["colon", of, ["list", *said]], caption=of))
+    sentences = [["does", str(s), " ".join(label or "·" for label in lane)] for s, lane in enumerate(lanes)]
+    return canvas.picture(alt_text("schedule", ["colon", of, ["list", *sentences]], caption=of))
 
 
 def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
@@ -53,13 +53,13 @@ def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
 
 def _runs(lane: Sequence[str]) -> list[tuple[str, int, int]]:
     """Equal labels in a row, as (label, first tick, tick after the last)."""
-    found: list[tuple[str, int, int]] = []
+    runs: list[tuple[str, int, int]] = []
     for t, label in enumerate(lane):
-        if found and found[-1][0] == label:
-            found[-1] = label, found[-1][1], t + 1
+        if runs and runs[-1][0] == label:
+            runs[-1] = label, runs[-1][1], t + 1
         else:
-            found.append((label, t, t + 1))
-    return found
+            runs.append((label, t, t + 1))
+    return runs
 
 
 def _cell(canvas: Canvas, x: float, y: float, wide: float, kind: str, text: str) -> None:

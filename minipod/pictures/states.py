@@ -49,11 +49,11 @@ def held(trace: Trace, index: int) -> Phrase:
 
 def sentence(trace: Trace, index: int) -> Phrase:
     """What a step says: its own words, and what has been sent by then."""
-    said, total = trace.steps[index].said, sum(s.sent for s in trace.steps)
+    phrase, total = trace.steps[index].said, sum(s.sent for s in trace.steps)
     sent = sum(s.sent for s in trace.steps[: index + 1])
     if not sent:
-        return said
-    return ["list", said, ["sent in all", sent] if len(trace.steps) == 2 else ["has sent", sent, total]]
+        return phrase
+    return ["list", phrase, ["sent in all", sent] if len(trace.steps) == 2 else ["has sent", sent, total]]
 
 
 def moved(trace: Trace, index: int) -> Phrase:
@@ -92,15 +92,15 @@ def _arrow(drawn: Canvas, trace: Trace, move: Move, wide: float, tall: float) ->
     """From a device to the next one below straight, around the end of the ring in two pieces, else along the side."""
     line, column = divmod(move.place, trace.across)
     x = LABEL + (column + 0.5) * wide
-    step, own = tall + GAP, line * TALL
+    step, rise = tall + GAP, line * TALL
     start, end = TOP + move.source * step, TOP + move.target * step
     if move.target == move.source + 1:
-        _tipped(drawn, x, start + own + TALL, end + own)
+        _tipped(drawn, x, start + rise + TALL, end + rise)
     elif move.target == 0 and move.source == trace.devices - 1:
-        drawn.add("path", d=f"M{number(x)} {number(start + own + TALL)}v{number(GAP - 4)}", class_="wire l0 d2")
-        _tipped(drawn, x, end + own - GAP + 2, end + own)
+        drawn.add("path", d=f"M{number(x)} {number(start + rise + TALL)}v{number(GAP - 4)}", class_="wire l0 d2")
+        _tipped(drawn, x, end + rise - GAP + 2, end + rise)
     else:
-        side, y0, y1 = LABEL + (column + 1) * wide, start + own + TALL / 2, end + own + TALL / 2
+        side, y0, y1 = LABEL + (column + 1) * wide, start + rise + TALL / 2, end + rise + TALL / 2
         bend = side + 8 + 4 * abs(move.target - move.source)
         path = f"M{number(side)} {number(y0)}Q{number(bend)} {number((y0 + y1) / 2)} {number(side + 4)} {number(y1)}"
         drawn.add("path", d=path, class_="wire l0")

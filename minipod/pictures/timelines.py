@@ -56,9 +56,9 @@ class Timeline:
             raise ValueError(f"a span needs a lane from 0 to {len(self.lanes) - 1} and ends after it begins")
         self.spans.append(Span(lane, start, end, label, colour, open))
 
-    def step(self, time: float, said: Phrase) -> None:
-        """Add a frame that shows everything up to `time`. said: its sentence (`minipod.drawing.phrases`)."""
-        self.steps.append((time, said))
+    def step(self, time: float, sentence: Phrase) -> None:
+        """Add a frame that shows everything up to `time`. sentence: its sentence (`minipod.drawing.phrases`)."""
+        self.steps.append((time, sentence))
 
     @property
     def end(self) -> float:
@@ -88,8 +88,8 @@ def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timel
                 line.span(stage, t, t + 1, label, colour)
         idle += tick.count("")
         busy = [["works on", ["word", line.lanes[i]], label] for i, label in enumerate(tick) if label]
-        said = several([*busy, ["idle", idle, (t + 1) * stages]], 2 + len(busy))
-        line.step(t + 1, ["colon", ["tick", t + 1, len(ticks)], said])
+        phrase = several([*busy, ["idle", idle, (t + 1) * stages]], 2 + len(busy))
+        line.step(t + 1, ["colon", ["tick", t + 1, len(ticks)], phrase])
     return line
 
 
@@ -117,10 +117,10 @@ def canvas(line: Timeline, index: int) -> Canvas:
         for i in range(int(line.end)) if not any(s.open for s in line.spans) else ():
             drawn.text(left + (i + 0.5) * tick, bottom + 6, str(i + 1), "code soft")
     else:
-        for value, words in (across := axis([0.0, line.end - first], False, 5, tight=True)).ticks:
+        for value, label in (across := axis([0.0, line.end - first], False, 5, tight=True)).ticks:
             x = left + across.at(value) * wide
             drawn.add("path", d=f"M{number(x)} {number(bottom - 2)}v4", class_="line")
-            drawn.text(x, bottom + 11, words, "code")
+            drawn.text(x, bottom + 11, label, "code")
         drawn.text(left + wide / 2, bottom + 28, line.unit, "small")
     x = left + (until - first) * scale
     drawn.add("path", d=f"M{number(x)} {number(TOP - 6)}V{number(bottom - 3)}", class_="now")
@@ -141,10 +141,10 @@ def done(line: Timeline, index: int) -> Phrase:
     for lane, name in enumerate(line.lanes):
         spans = sorted((s for s in line.spans if s.lane == lane and s.start < until), key=lambda s: s.start)
         labels = [s.label or "·" for s in spans]
-        said: Phrase = ", ".join(labels) or ["no call"]
+        phrase: Phrase = ", ".join(labels) or ["no call"]
         if any(" " in label for label in labels):  # words, which other languages have others for
-            said = ["clauses", *(["word", label] for label in labels)]
-        each.append(["in lane", ["word", name], said])
+            phrase = ["clauses", *(["word", label] for label in labels)]
+        each.append(["in lane", ["word", name], phrase])
     return several(each, LANES)
 
 

@@ -94,7 +94,7 @@ def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
     elsewhere. ValueError for more than 8 devices, or more than 32 numbers on one.
     """
     old, new = _blocks(x), _blocks(program(x))
-    reached = [_blocks(program(own)) for own in _ones(x)]
+    reached = [_blocks(program(one)) for one in _ones(x)]
     bill = traffic.of(program, x)
     trace = Trace(len(old), min(8, max(map(len, old))))
     trace.step("before", [[Cell(str(v), (i,)) for v in block] for i, block in enumerate(old)],
@@ -122,10 +122,10 @@ def _ones(x: Any) -> list[Any]:
     """Arrays like `x`, for each device one that has ones there and zeros elsewhere."""
     import jax
 
-    found = []
-    for own in x.sharding.mesh.devices.flat:
+    blocks = []
+    for device in x.sharding.mesh.devices.flat:
         parts = [
-            jax.device_put(np.full(s.data.shape, s.device == own, x.dtype), s.device) for s in x.addressable_shards
+            jax.device_put(np.full(s.data.shape, s.device == device, x.dtype), s.device) for s in x.addressable_shards
         ]
-        found.append(jax.make_array_from_single_device_arrays(x.shape, x.sharding, parts))
-    return found
+        blocks.append(jax.make_array_from_single_device_arrays(x.shape, x.sharding, parts))
+    return blocks

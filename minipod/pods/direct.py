@@ -16,7 +16,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 
 from minipod.pods import absent, largest
 from minipod.pods.on_slice import on_slice
-from minipod.pods.program_file import Made, Mistake, imported, made_by, told
+from minipod.pods.program_file import Made, Mistake, as_mistake, imported, made_by
 
 SAY = "give an argument a NamedSharding on the mesh, or jax.jit its in_shardings"
 _set_mesh = jax.set_mesh
@@ -46,7 +46,7 @@ def compiled(
         made = made_by(imported(Path(file), name), name, folder, *([] if mesh is None else [mesh]))
         step("imported", time.monotonic() - began)
         began = time.monotonic()
-        with told(f"{name} cannot be traced", folder), _within([*_needed(made, mesh), *meshes]):
+        with as_mistake(f"{name} cannot be traced", folder), _within([*_needed(made, mesh), *meshes]):
             jaxpr, lowered = _lowered(made)
         step("traced", time.monotonic() - began)
         began = time.monotonic()

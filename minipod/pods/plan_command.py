@@ -149,11 +149,11 @@ def prepared(program: str, on: str, mesh: str) -> "Traced":
     jax.config.update("jax_platforms", "cpu")  # otherwise JAX looks for a TPU on this machine
     from minipod.pods.absent import mesh as mesh_of
     from minipod.pods.compiler import trace
-    from minipod.pods.program_file import imported, made_by, told
+    from minipod.pods.program_file import as_mistake, imported, made_by
 
     folder = file.resolve().parent
     made = made_by(imported(file, name), name, folder, mesh_of(on, **axes or {}))
-    with told(f"{name} cannot be traced", folder):
+    with as_mistake(f"{name} cannot be traced", folder):
         traced = trace(made.function, *made.arguments, **made.keywords or {})
     return replace(traced, name=name)
 

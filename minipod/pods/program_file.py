@@ -40,7 +40,7 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
     folder = file.resolve().parent
     sys.path.insert(0, str(folder))  # as when it is run
     _set_aside(folder)
-    with told(f"{file.name} cannot be imported", folder):
+    with as_mistake(f"{file.name} cannot be imported", folder):
         spec = importlib.util.spec_from_file_location(file.stem, file)
         if spec is None or spec.loader is None:
             raise Mistake("it is no Python program")
@@ -55,7 +55,7 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
 
 def made_by(function: Callable[..., Any], name: str, folder: Path, *mesh: Any) -> Made:
     """Call the user's function with the mesh, if there is one. Mistake if it fails or returns something else."""
-    with told(f"{name}({'mesh' if mesh else ''}) failed", folder):
+    with as_mistake(f"{name}({'mesh' if mesh else ''}) failed", folder):
         given = function(*mesh)
     if hasattr(given, "lower") or hasattr(given, "compile"):
         return Made(given)
@@ -77,7 +77,7 @@ def _listed(arguments: Any) -> tuple[Any, ...]:
 
 
 @contextlib.contextmanager
-def told(what: str, folder: Path) -> Iterator[None]:
+def as_mistake(what: str, folder: Path) -> Iterator[None]:
     """Turn an error in the user's program into a Mistake of one sentence, with the last line of it in `folder`."""
     try:
         yield

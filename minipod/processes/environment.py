@@ -33,8 +33,8 @@ def without_proxy(env: MutableMapping[str, str], *hosts: str) -> None:
     written = [env.get(name, "") for name in ("no_proxy", "NO_PROXY")]
     names = dict.fromkeys(part.strip() for part in ",".join((*written, *LOCAL, *hosts)).split(",") if part.strip())
     env["no_proxy"] = env["NO_PROXY"] = ",".join(names)
-    if own := env.get("no_grpc_proxy"):  # gRPC reads this instead, where it is set
-        env["no_grpc_proxy"] = ",".join((own, *names))
+    if grpc := env.get("no_grpc_proxy"):  # gRPC reads this instead, where it is set
+        env["no_grpc_proxy"] = ",".join((grpc, *names))
 
 
 def silence_proxy_warning() -> None:

@@ -103,8 +103,8 @@ def stands_in_jax(pid: int, stack: list[Frame], source: str) -> bool:
 def _kind_of_wait(pid: int) -> str:
     """What the main thread waits in, in the kernel's words: `futex_do_wait`, `hrtimer_nanosleep`; "" if unknown."""
     with contextlib.suppress(OSError):
-        words = Path(f"/proc/{pid}/wchan").read_text()
-        return "" if words == "0" else words
+        symbol = Path(f"/proc/{pid}/wchan").read_text()
+        return "" if symbol == "0" else symbol
     return ""
 
 

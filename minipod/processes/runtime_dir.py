@@ -34,7 +34,7 @@ def _is_ours(folder: Path) -> bool:
     """Whether this is, or could be made, a real folder of this user's that nobody else can write to."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = os.lstat(folder)
+        status = os.lstat(folder)
     except OSError:  # its parent is missing or not ours to write; or a file or a dangling link is there
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077

@@ -68,12 +68,12 @@ def met(events: Iterable[Event]) -> tuple[Event, ...]:
     for i, event in sorted(enumerate(kept), key=lambda each: each[1].start):
         if event.kind in MEETINGS and not _apart(event.name):
             turns[event.lane, event.name].append(i)
-    for (lane, name), own in turns.items():
-        others = kept[own[0]].group or tuple(sorted(where for where, what in turns if what == name))
+    for (lane, name), turns_of_lane in turns.items():
+        others = kept[turns_of_lane[0]].group or tuple(sorted(where for where, what in turns if what == name))
         columns = [turns.get((other, name), []) for other in others]
-        if lane in others and {len(column) for column in columns} == {len(own)}:
-            for turn in range(len(own)):
-                kept[own[turn]] = _with(kept[own[turn]], [kept[column[turn]] for column in columns])
+        if lane in others and {len(column) for column in columns} == {len(turns_of_lane)}:
+            for turn in range(len(turns_of_lane)):
+                kept[turns_of_lane[turn]] = _with(kept[turns_of_lane[turn]], [kept[column[turn]] for column in columns])
     return tuple(kept)
 
 

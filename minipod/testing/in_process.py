@@ -83,9 +83,9 @@ def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> d
     _uncaptured(item.config)
     _without_debugger(item.config)
     if temporary := getattr(item.config, "_tmp_path_factory", None):
-        own = shared.parent / f"process{process}"
-        own.mkdir()
-        temporary._basetemp = own  # not public: two processes that number one folder are in each other's way
+        folder = shared.parent / f"process{process}"
+        folder.mkdir()
+        temporary._basetemp = folder  # not public: two processes that number one folder are in each other's way
     item.config.stash[faulthandler.fault_handler_stderr_fd_key] = 2  # pytest's own copy is closed here
     warnings.filters[:] = filters  # type: ignore[index]  # JAX was started without any
     heard = Heard(item.config)

@@ -123,8 +123,8 @@ def _call(function: Callable[..., Any], mark: "pytest.Mark", *before: Any) -> An
     try:
         return function(*before, *mark.args, **mark.kwargs)
     except TypeError as error:
-        said = str(error).split("() ")[-1]
-        raise Unusable(f"{mark.name}: {said}; it is used as {_usage(mark.name)}") from None
+        reason = str(error).split("() ")[-1]
+        raise Unusable(f"{mark.name}: {reason}; it is used as {_usage(mark.name)}") from None
 
 
 def _usage(name: str) -> str:

@@ -61,11 +61,11 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
     return chosen_reports
 
 
-def _failure(process: int, result: "Result", own: list[pytest.TestReport]) -> tuple[int, float, int] | None:
+def _failure(process: int, result: "Result", of_process: list[pytest.TestReport]) -> tuple[int, float, int] | None:
     """(kind, when, process), so that the least of them is the one to show; None for a process that passed."""
-    first = next((report for report in own if report.failed), None)
+    first = next((report for report in of_process if report.failed), None)
     if first is None:
-        return (EXPECTED, own[-1].stop, process) if _xfailed(own) else None
+        return (EXPECTED, of_process[-1].stop, process) if _xfailed(of_process) else None
     if result.status != "ok":
         kind = CONSEQUENCE if result.status in ("hung", "left") else CAUSE
     else:
@@ -91,14 +91,16 @@ def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
     return made
 
 
-def _xfailed(own: list[pytest.TestReport]) -> list[Any]:
+def _xfailed(of_process: list[pytest.TestReport]) -> list[Any]:
     """The report of the test, not of one of its subtests, if it failed as a marker or itself said that it would."""
-    return [each for each in own if type(each) is pytest.TestReport and each.skipped and hasattr(each, "wasxfail")]
+    return [
+        each for each in of_process if type(each) is pytest.TestReport and each.skipped and hasattr(each, "wasxfail")
+    ]
 
 
-def _skips(own: list[pytest.TestReport]) -> list[str]:
+def _skips(of_process: list[pytest.TestReport]) -> list[str]:
     """Why the test, or its subtests, were skipped."""
-    skipped = [report for report in own if report.skipped and not hasattr(report, "wasxfail")]
+    skipped = [report for report in of_process if report.skipped and not hasattr(report, "wasxfail")]
     return [str(each.longrepr[2] if isinstance(each.longrepr, tuple) else each.longrepr) for each in skipped]
 
 
@@ -191,9 +193,11 @@ def _add_others(
 ) -> None:
     """Say below a failure in which process it was, and in a line each what became of the others."""
     lines: list[str] = []
-    for process, (result, own) in enumerate(zip(results, of_each, strict=True)):
+    for process, (result, of_process) in enumerate(zip(results, of_each, strict=True)):
         if process != chosen:
-            lines.append(f"process {process}: {_sentence(result) if result.status == 'struck' else _in_short(own)}")
+            lines.append(
+                f"process {process}: {_sentence(result) if result.status == 'struck' else _in_short(of_process)}"
+            )
     title, text = f"this was process {chosen} of {len(results)}", "\n".join(lines)
     if isinstance(report.longrepr, str):
         report.longrepr = f"process {chosen} of {len(results)} {report.longrepr}\n{text}"
@@ -203,13 +207,13 @@ def _add_others(
         report.sections.append((title, text))
 
 
-def _in_short(own: list[pytest.TestReport]) -> str:
+def _in_short(of_process: list[pytest.TestReport]) -> str:
     """What became of the test in one process, in a line."""
-    if first := next((report for report in own if report.failed), None):
+    if first := next((report for report in of_process if report.failed), None):
         return _first_line(first.longrepr)
-    if expected := _xfailed(own):
+    if expected := _xfailed(of_process):
         return f"failed as expected: {expected[0].wasxfail}".rstrip(": ")
-    return (_skips(own) or ["passed"])[-1]
+    return (_skips(of_process) or ["passed"])[-1]
 
 
 def _first_line(why: Any) -> str:

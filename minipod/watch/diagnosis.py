@@ -144,14 +144,14 @@ def _others(waiting: list[Beat]) -> str:
 
 
 def _slow(who: _Names, alive: Iterable[Beat]) -> list[Finding]:
-    own = {b: b.own_seconds for b in alive if b.own_seconds is not None}
-    if len(own) < 2:
+    computing = {b: b.own_seconds for b in alive if b.own_seconds is not None}
+    if len(computing) < 2:
         return []
-    last = max(own, key=lambda b: own[b])
-    others = statistics.median(seconds for b, seconds in own.items() if b is not last)
-    if own[last] <= TIMES * others + MORE:
+    last = max(computing, key=lambda b: computing[b])
+    others = statistics.median(seconds for b, seconds in computing.items() if b is not last)
+    if computing[last] <= TIMES * others + MORE:
         return []
-    text = f"{who(last)} is slow: {own[last]:.3f} s of its own before each step, the others {others:.3f}"
+    text = f"{who(last)} is slow: {computing[last]:.3f} s of its own before each step, the others {others:.3f}"
     text += f"; mostly{at(last.own_at)[1:]}" if last.own_at else ""
     return [Finding("slow", (last.process,), text, open=not last.own_at)]
 

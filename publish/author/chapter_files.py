@@ -165,19 +165,19 @@ def _mistakes(chapter: ChapterFiles) -> Iterator[Finding]:
 def _words(chapter: ChapterFiles) -> Iterator[Finding]:
     """Title, hints, and every mistake's name and text, in one language at least."""
     try:
-        words = tomllib.loads(chapter.words.read_text(encoding="utf-8"))
+        table = tomllib.loads(chapter.words.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return
     names, known = functions(chapter.blanks), mistakes_of(chapter.mistakes)
-    yield from _same(chapter, chapter.words, list(words), names, "entry [{}]")
-    for name in [n for n in names if n in words]:
-        mistakes = _get(words, name, "mistakes")
+    yield from _same(chapter, chapter.words, list(table), names, "entry [{}]")
+    for name in [n for n in names if n in table]:
+        mistakes = _get(table, name, "mistakes")
         explained = sorted(f"{name}__{mistake}" for mistake in mistakes) if isinstance(mistakes, dict) else []
         listed = sorted(mistake for mistake in known if mistake.startswith(f"{name}__"))
         yield from _same(chapter, chapter.words, explained, listed, "words for {}")
-        yield from _hints(chapter, name, _get(words, name, "hints"))
+        yield from _hints(chapter, name, _get(table, name, "hints"))
         for keys in [("title",), *(("mistakes", m, key) for m in mistakes or {} for key in ("name", "text"))]:
-            texts = _get(words, name, *keys)
+            texts = _get(table, name, *keys)
             if not isinstance(texts, dict) or not any(texts.get(language) for language in WRITTEN):
                 yield Finding(chapter.place(chapter.words), f"{'.'.join((name, *keys))} is missing")
 
@@ -205,7 +205,7 @@ def _same(chapter: ChapterFiles, path: Path, has: list[str], wanted: list[str], 
         yield Finding(where, text)
 
 
-def _get(words: Any, *keys: str) -> Any:
+def _get(table: Any, *keys: str) -> Any:
     for key in keys:
-        words = words.get(key) if isinstance(words, dict) else None
-    return words
+        table = table.get(key) if isinstance(table, dict) else None
+    return table

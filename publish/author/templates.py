@@ -64,10 +64,10 @@ class Signature:
 
 def blank(function: Signature, languages: list[str]) -> str:
     stated = (_STATED[language] for language in languages)
-    words = "\n\n".join(
+    text = "\n\n".join(
         "\n".join([what, "", *(line % name for name in function.names), end]) for what, line, end in stated
     )
-    doc = "\n".join(f"    {line}".rstrip() for line in words.split("\n")).strip()
+    doc = "\n".join(f"    {line}".rstrip() for line in text.split("\n")).strip()
     begin = {"en": f"TODO: {MARK}: where to begin", "zh-Hans": f"TODO：{MARK}：从哪里开始"}
     todo = "".join(f"    # {begin[language]}\n" for language in languages)
     return f'def {function.name}({function.written}):\n    """{doc}\n    """\n{todo}    raise NotImplementedError\n'
@@ -117,7 +117,7 @@ def _each(key: str, value: object, languages: list[str]) -> list[str]:
 def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[str, str]:
     """The files of a chapter without exercises yet, by path below the project."""
     folder = f"lessons/{lesson}"
-    facts = [f"number = {number}", f"part = {part}", "read = 15  # minutes", "solve = 20"]
+    facts = [f"number = {number}", f"part = {part}", "solve = 20  # minutes"]
     facts += [*_each("title", MARK, languages), *_only(languages[0] if len(languages) == 1 else "")]
     facts += ["draft = true  # not in the book yet: `check` says when this line can go", "", "[teaching]"]
     facts += [*_each("goal", MARK, languages), *_each("ask", [MARK], languages)]

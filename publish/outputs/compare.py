@@ -81,6 +81,6 @@ def form(text: str) -> list[str]:
 def close(ours: str, theirs: str) -> bool:
     """Whether two texts differ at most in the last digits of numbers: other processors add in another order."""
     a, b = NUMBER.split(ours), NUMBER.split(theirs)
-    words = [[re.sub(r"\s+", " ", re.sub(r" +]", "]", word)) for word in parts[::2]] for parts in (a, b)]
+    parts_of = [[re.sub(r"\s+", " ", re.sub(r" +]", "]", word)) for word in parts[::2]] for parts in (a, b)]
     numbers = zip(map(float, a[1::2]), map(float, b[1::2]), strict=False)
-    return words[0] == words[1] and all(math.isclose(x, y, rel_tol=1e-5, abs_tol=2e-6) for x, y in numbers)
+    return parts_of[0] == parts_of[1] and all(math.isclose(x, y, rel_tol=1e-5, abs_tol=2e-6) for x, y in numbers)

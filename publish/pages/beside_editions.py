@@ -70,16 +70,16 @@ _LOST = """<!doctype html>
 
 def write_root_page(folder: Path) -> None:
     """Write index.html into `folder`, which holds one folder per edition; only editions that are there are linked."""
-    words = terms.ui()
+    ui = terms.ui()
     links = "\n".join(
-        f'<li><a lang="{edition}" href="{edition}/index.html"><strong>{words["title"][edition]}</strong>'
-        f"{words['language'][edition]}</a></li>"
+        f'<li><a lang="{edition}" href="{edition}/index.html"><strong>{ui["title"][edition]}</strong>'
+        f"{ui['language'][edition]}</a></li>"
         for edition in ("en", "zh-Hans", "zh-Hant")
         if (folder / edition / "index.html").exists()
     )
-    about = f'<meta name="description" content="{escape(words["language"]["en"])}">\n'
+    about = f'<meta name="description" content="{escape(ui["language"]["en"])}">\n'
     about += f'<link rel="canonical" href="{escape(base)}/index.html">\n' if (base := address()) else ""
-    files.write(folder / "index.html", _PAGE.format(title=words["title"]["en"], head=about, links=links))
+    files.write(folder / "index.html", _PAGE.format(title=ui["title"]["en"], head=about, links=links))
 
 
 def write_for_search_engines(folder: Path) -> None:
@@ -120,10 +120,10 @@ def sitemap(folder: Path) -> str:
 
 def lost(folder: Path, base: str) -> str:
     """The page for an address that is none, from wherever it is asked for: its links are whole."""
-    words = terms.ui()
+    ui = terms.ui()
     lines = [
-        f'<p lang="{e}">{escape(words["lost"][e])} '
-        f'<a href="{escape(base)}/{e}/index.html">{escape(words["lost_back"][e])}</a></p>'
+        f'<p lang="{e}">{escape(ui["lost"][e])} '
+        f'<a href="{escape(base)}/{e}/index.html">{escape(ui["lost_back"][e])}</a></p>'
         for e in _editions(folder)
     ]
-    return _LOST.format(title=words["title"]["en"], lines="\n".join(lines))
+    return _LOST.format(title=ui["title"]["en"], lines="\n".join(lines))

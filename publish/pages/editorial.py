@@ -61,12 +61,12 @@ class About:
 
     def cite(self) -> str:
         """A reference to the page, as text."""
-        words = {name: row[self.edition] for name, row in terms.ui().items()}
-        reference = words["cite_page" if self.page != "index" else "cite_book"].format(
-            title=self.title, book=words["title"], version=version()
+        ui = terms.ui_in(self.edition)
+        reference = ui["cite_page" if self.page != "index" else "cite_book"].format(
+            title=self.title, book=ui["title"], version=version()
         )
         parts = [reference, day(self.edition, self.page), self.url]
-        return words["cite_comma"].join(part for part in parts if part) + words["cite_stop"]
+        return ui["cite_comma"].join(part for part in parts if part) + ui["cite_stop"]
 
     def card(self, page: str = "") -> str:
         """Where the picture is that stands for a page, this one if no other, when a link to it is shared."""
@@ -88,7 +88,7 @@ class About:
             # publish/versions.py takes what is not there
             card = f'content="{escape(self.card())}" data-else="{escape(self.card("index"))}" data-if-there'
             lines += [f'<meta property="og:image" {card}>', '<meta name="twitter:card" content="summary_large_image">']
-        lines += [f'<meta {kind}="{name}" content="{escape(words)}">' for kind, name, words in tags]
+        lines += [f'<meta {kind}="{name}" content="{escape(text)}">' for kind, name, text in tags]
         return "\n".join(lines)
 
 

@@ -18,9 +18,9 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
     for path in (blanks, solved):
         if not path.exists() or name not in functions(path):
             raise ValueError(f"exercise «{name}»: {path.relative_to(root)} has no function of that name")
-    words = root / "lessons" / chapter / "words.toml"
-    table = _words(words.read_text("utf-8")).get(name, {}) if words.exists() else {}
-    where = f"exercise «{name}»: {words.relative_to(root)}"
+    path = root / "lessons" / chapter / "words.toml"
+    table = _words(path.read_text("utf-8")).get(name, {}) if path.exists() else {}
+    where = f"exercise «{name}»: {path.relative_to(root)}"
     try:
         asked, language = languages.statement(functions(blanks)[name], edition)
     except KeyError:

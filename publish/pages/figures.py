@@ -35,20 +35,20 @@ def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
 
     number: the place of its picture, if it is one, among those of the page.
     """
-    words = in_words(markup, edition, page)
-    words = _WIDTH.sub(r"--natural:\1;\g<0>", words)  # for the style sheet, which lets no word become too small
-    return captioned(words, svg.data(markup), page, cell, number, edition) if OPEN in markup else words
+    drawing = in_words(markup, edition, page)
+    drawing = _WIDTH.sub(r"--natural:\1;\g<0>", drawing)  # for the style sheet, which lets no word become too small
+    return captioned(drawing, svg.data(markup), page, cell, number, edition) if OPEN in markup else drawing
 
 
 def in_words(markup: str, edition: str, page: str = "") -> str:
     """A picture, or other HTML of minipod's, in the words of an edition; a picture's data are left out."""
-    words = translate(markup, edition, page)
+    drawing = translate(markup, edition, page)
     if data_texts := _DATA.findall(markup):
         each = [json.loads(kept) for kept in data_texts]
         titles = iter([html.escape(description(data, edition, page), quote=False) for data in each])
-        words = _DATA.sub("", _TITLE.sub(lambda _: next(titles), words))
-        words = upright(_frames(words, [data for data in each if "step" in data], edition, page))
-    return words
+        drawing = _DATA.sub("", _TITLE.sub(lambda _: next(titles), drawing))
+        drawing = upright(_frames(drawing, [data for data in each if "step" in data], edition, page))
+    return drawing
 
 
 def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
@@ -56,19 +56,19 @@ def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
     if not each:
         return markup
     for find, key in (_SAID, "step"), (_HEARD, "heard"):
-        said = iter([html.escape(_told(phrases.description, {"says": [d[key]]}, edition, page)) for d in each])
+        said = iter([html.escape(_in_edition(phrases.description, {"says": [d[key]]}, edition, page)) for d in each])
         markup = find.sub(lambda _, said=said: next(said), markup)
-    words = {n.removeprefix("player_"): row[edition] for n, row in terms.ui().items() if n.startswith("player_")}
-    kept = html.escape(json.dumps(words, ensure_ascii=False))
+    ui = terms.ui_in(edition, "player_")
+    kept = html.escape(json.dumps(ui, ensure_ascii=False))
     return markup.replace('<div class="player">', f'<div class="player" data-words="{kept}">', 1)
 
 
 def description(data: dict, edition: str, page: str = "") -> str:
     """What a picture says of itself, from its data."""
-    return _told(phrases.description, data, edition, page)
+    return _in_edition(phrases.description, data, edition, page)
 
 
-def _told(how: Callable[..., str], data: dict, edition: str, page: str) -> str:
+def _in_edition(how: Callable[..., str], data: dict, edition: str, page: str) -> str:
     """In the words of terms.toml; Chinese words that a template sets apart, as it does Latin ones, stand together."""
     if edition == "en":
         return how(data)
@@ -81,9 +81,9 @@ def upright(markup: str) -> str:
     """A picture whose Chinese words at the side stand upright, one below the other: turned, they would lie."""
 
     def stood(m: re.Match[str]) -> str:
-        words = m[4].replace("：", " ")  # which would be turned
+        text = m[4].replace("：", " ")  # which would be turned
         place = f'style="writing-mode:vertical-rl" transform="translate({m[2]} {m[3]})"'
-        return f'{m[1]} text-anchor="middle" {place}>{words}</text>'
+        return f'{m[1]} text-anchor="middle" {place}>{text}</text>'
 
     return _TURNED.sub(stood, markup)
 
@@ -99,8 +99,8 @@ def captioned(markup: str, data: dict, page: str, cell: str, number: int, editio
     where = f"fig-{cell}"
     text = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(caption(data, page, cell, edition), quote=False))
     name = terms.ui()["figure"][edition].format(chapter.number, number)
-    words = f'<figcaption><a href="#{where}">{name}</a> {text}</figcaption>'
-    return markup.replace(OPEN, f'<figure class="minipod" id="{where}">', 1).replace(CLOSE, words + CLOSE, 1)
+    figcaption = f'<figcaption><a href="#{where}">{name}</a> {text}</figcaption>'
+    return markup.replace(OPEN, f'<figure class="minipod" id="{where}">', 1).replace(CLOSE, figcaption + CLOSE, 1)
 
 
 def caption(data: dict, page: str, cell: str, edition: str) -> str:
@@ -109,7 +109,7 @@ def caption(data: dict, page: str, cell: str, edition: str) -> str:
         if row.cell == cell:
             text = row.said["en" if edition == "en" else "zh-Hans"]
             return terms.traditional(text) if edition == "zh-Hant" else text
-    return _told(phrases.caption, data, edition, page)
+    return _in_edition(phrases.caption, data, edition, page)
 
 
 def front_pictures(root: Path) -> dict[Path, str]:

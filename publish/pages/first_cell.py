@@ -60,7 +60,7 @@ lessons.begin({begin})
 
 def source(edition: str, name: str, address: str) -> str:
     """The code for the page `name`. address: of the published book, or empty."""
-    words = {key.removeprefix("first_"): row[edition] for key, row in terms.ui().items() if key.startswith("first_")}
+    ui = terms.ui_in(edition, "first_")
     arguments = [edition, name, digest(ROOT / "lessons" / name)]
     begin = ", ".join(repr(a) for a in (arguments if all(arguments) else [edition]))
     values = {
@@ -71,8 +71,8 @@ def source(edition: str, name: str, address: str) -> str:
         "windows": say("windows", edition),
     }
     values |= {"modules": _MODULES, "name": BOOK}
-    words = {
+    ui = {
         key: text.replace("PACKAGE", package.filename()).replace("MINIPOD", package.minipods())
-        for key, text in words.items()
+        for key, text in ui.items()
     }
-    return _CODE.format(**words, **values).strip()
+    return _CODE.format(**ui, **values).strip()

@@ -64,14 +64,14 @@ def label(text: str, edition: str, page: str = "") -> str:
     bare = text.strip()
     if edition == "en" or not bare:
         return text
-    words = bare
+    translated = bare
     if rule := next((r for r in _rules_of(page) if r[0].fullmatch(bare)), None):
-        words = rule[0].sub(rule[1], bare)
+        translated = rule[0].sub(rule[1], bare)
     elif bare in _figures(page):
-        words = _figures(page)[bare]
+        translated = _figures(page)[bare]
     else:
-        words = _of_a_launch(bare) or bare
-    return text.replace(bare, terms.traditional(words) if edition == "zh-Hant" else words)
+        translated = _of_a_launch(bare) or bare
+    return text.replace(bare, terms.traditional(translated) if edition == "zh-Hant" else translated)
 
 
 def translate(markup: str, edition: str, page: str = "") -> str:

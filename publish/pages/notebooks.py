@@ -48,22 +48,22 @@ def _marked(page: Page, edition: str, executed: Executed) -> str:
 
     Below a cell that gives something else with the oldest JAX stands a box with that.
     """
-    words, name, failure = {key: row[edition] for key, row in terms.ui().items()}, page.path.stem, executed.failure
+    ui, name, failure = terms.ui_in(edition), page.path.stem, executed.failure
     text, above = page.text, ""
     if executed.oldest:
-        text = _with_oldest(page, executed.oldest, words)
+        text = _with_oldest(page, executed.oldest, ui)
     if failure:
         where = failure_label(name)
-        above = words["warned_page" if failure.what == "warned" else "failed_page"].format(where)
+        above = ui["warned_page" if failure.what == "warned" else "failed_page"].format(where)
         block = f"\n\n{_fenced(failure.reason)}" if failure.reason else ""
-        happened = words[f"failed_{failure.what}"].format(LIMIT) + block
-        box = _box("warning", words["failed"], f"{happened}\n\n{words['failed_help'].format(name)}")
+        happened = ui[f"failed_{failure.what}"].format(LIMIT) + block
+        box = _box("warning", ui["failed"], f"{happened}\n\n{ui['failed_help'].format(name)}")
         after = page.cells[failure.cell].last + 1
         text = "\n".join([*page.lines[:after], "", f"({where})=", box, *page.lines[after:]])
     if page.path.parent.name != edition:
-        above = f"{words['only_other']} {above}".strip()
+        above = f"{ui['only_other']} {above}".strip()
     if above:
-        note = _box("note", words["note"], above)
+        note = _box("note", ui["note"], above)
         text = re.sub(r"(?m)^# .+$", lambda heading: f"{heading[0]}\n\n{note}", text, count=1)
     return text
 
@@ -78,10 +78,10 @@ def _fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _with_oldest(page: Page, oldest: recordings.OldestOutputs, words: dict[str, str]) -> str:
-    lines, title = [*page.lines], words["oldest"].format(oldest.made.packages["jax"])
+def _with_oldest(page: Page, oldest: recordings.OldestOutputs, ui: dict[str, str]) -> str:
+    lines, title = [*page.lines], ui["oldest"].format(oldest.made.packages["jax"])
     for cell in reversed([cell for cell in page.cells if cell.name in oldest.cells]):
-        output = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]
+        output = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or ui["oldest_nothing"]
         box = f":::{{dropdown}} {title}\n:class-container: oldest\n{_fenced(output)}\n:::"
         lines[cell.last + 1 : cell.last + 1] = ["", f"({oldest_label(page.path.stem, cell.name)})=", box]
     return "\n".join(lines)
@@ -158,7 +158,7 @@ def for_sphinx(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def to_take_away(notebook: nbformat.NotebookNode, src: Source, links: Links) -> nbformat.NotebookNode:
     """What `with_outputs` gives, in plain Markdown to download, and first of all a cell that says what is missing."""
     notebook = copy.deepcopy(notebook)
-    names = {kind: row[src.edition] for kind, row in terms.ui().items()}
+    names = terms.ui_in(src.edition)
     notebook.cells = [new for cell in notebook.cells for new in _with_exercises(cell, src)]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -199,23 +199,23 @@ def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
         src.text = _NUMBERED.sub(numbered, _CHAPTER.sub(named, src.text))
 
 
-def _named(words: str, title: dict[str, str], chinese: bool, m: re.Match[str]) -> str:
+def _named(template: str, title: dict[str, str], chinese: bool, m: re.Match[str]) -> str:
     """A reference to a chapter with its number and title; in Chinese 第 3 章 follows Chinese without a space."""
     if m.string.endswith(("- ", "| ", "《", "〈", "“"), 0, m.start(2)):
         return m[0]
     before = "" if chinese and _WIDE.match(m.string, m.start() - 1) else m[1]
     after = "" if chinese and _WIDE.match(m.string, m.end()) else m[5]
-    link_text = words.format(int(m[4]), title[m[3]].replace("`", ""))
+    link_text = template.format(int(m[4]), title[m[3]].replace("`", ""))
     return f"{before}{m[2]}`{link_text} <{m[3]}>`{after}"
 
 
-def _numbered(words: str, title: dict[str, str], m: re.Match[str]) -> str:
+def _numbered(template: str, title: dict[str, str], m: re.Match[str]) -> str:
     """A reference that says a chapter's number, with the chapter's title."""
     line = m.string.rfind("\n", 0, m.start()) + 1
     if m.string.startswith("|", line) or m.string.endswith("- ", 0, m.start()):
         return m[0]
     number = int(m[1] or m[2])
-    return f"{{ref}}`{words.format(number, title[f'sec-ch{number:02}'].replace('`', ''))} <{m[3]}>`"
+    return f"{{ref}}`{template.format(number, title[f'sec-ch{number:02}'].replace('`', ''))} <{m[3]}>`"
 
 
 def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:

@@ -47,8 +47,8 @@ def _branch() -> str:
     return BRANCH.format(version()) if version() else ""
 
 
-def said() -> list[str]:
-    """All of that, to see whether it has changed."""
+def state() -> list[str]:
+    """What the pages say of this edition: the build compares it with the last one."""
     return [version(), address(), os.environ.get("BOOK_REPOSITORY", "")]
 
 

@@ -27,7 +27,7 @@ def table(sources: list[Source], edition: str) -> str:
     Where a cell failed, a link to it stands in place of the seconds. Then with what the pages were executed, and a list
     of the cells that give something else with the oldest JAX.
     """
-    words = {name: row[edition] for name, row in terms.ui().items()}
+    ui = terms.ui_in(edition)
     rows, seconds, recorded = [], 0.0, list[Made]()
     for src in sources:
         if not src.page.cells:
@@ -39,47 +39,47 @@ def table(sources: list[Source], edition: str) -> str:
         made = src.executed.made
         if made and made not in recorded:
             recorded.append(made)
-        where = words["status_recorded"].format(made.on) if made else words["status_here"]
-        problem = words["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
+        where = ui["status_recorded"].format(made.on) if made else ui["status_here"]
+        problem = ui["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
         how_long = f"{{ref}}`{problem} <{failure_label(src.name)}>`" if problem else took
         rows.append([f"{{doc}}`{src.name}`", *counts, how_long, where])
     sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]
-    total = [words["status_total"], *sums, seconds, ""]
-    head = [words[f"status_{name}"] for name in ("page", "cells", "programs", "exercises", "seconds", "outputs")]
+    total = [ui["status_total"], *sums, seconds, ""]
+    head = [ui[f"status_{name}"] for name in ("page", "cells", "programs", "exercises", "seconds", "outputs")]
     lines = [head, ["---", *["---:"] * 4, "---"], *rows, total]
-    made = [words["status_recorded_with"].format(m.on, _versions(m), m.platform) for m in recorded]
+    made = [ui["status_recorded_with"].format(m.on, _versions(m), m.platform) for m in recorded]
     if len(rows) > sum(bool(src.executed.made) for src in sources):
         here = recordings.now()
-        made.append(words["status_here_with"].format(_versions(here), here.platform))
-    return "\n\n".join(["\n".join(_line(cells) for cells in lines), *made, *_oldest(sources, words)]) + "\n"
+        made.append(ui["status_here_with"].format(_versions(here), here.platform))
+    return "\n\n".join(["\n".join(_line(cells) for cells in lines), *made, *_oldest(sources, ui)]) + "\n"
 
 
-def _oldest(sources: list[Source], words: dict[str, str]) -> Iterator[str]:
+def _oldest(sources: list[Source], ui: dict[str, str]) -> Iterator[str]:
     """Links to what the oldest JAX gives otherwise, and the pages of which that is not known."""
     tried = {src.name: src.executed.oldest for src in sources if src.executed.oldest}
     if not tried:
         return
-    yield words["status_oldest"].format(", ".join(sorted({each.made.packages["jax"] for each in tried.values()})))
+    yield ui["status_oldest"].format(", ".join(sorted({each.made.packages["jax"] for each in tried.values()})))
     rows = {
-        name: words["recorder_between"].join(f"{{ref}}`{cell} <{oldest_label(name, cell)}>`" for cell in each.cells)
+        name: ui["recorder_between"].join(f"{{ref}}`{cell} <{oldest_label(name, cell)}>`" for cell in each.cells)
         for name, each in tried.items()
     }
-    rows |= {src.name: words["status_oldest_unknown"] for src in sources if src.page.cells and src.name not in tried}
-    item = "- " + words["status_oldest_of"]
+    rows |= {src.name: ui["status_oldest_unknown"] for src in sources if src.page.cells and src.name not in tried}
+    item = "- " + ui["status_oldest_of"]
     yield "\n".join(item.format(f"{{doc}}`{name}`", links) for name, links in rows.items() if links)
 
 
 def recorders(edition: str) -> str:
     """What other programs have recorded: when, with which versions, what that needs, whether it has changed since."""
-    words = {name: row[edition] for name, row in terms.ui().items()}
-    lines = [[words[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")], ["---"] * 5]
+    ui = terms.ui_in(edition)
+    lines = [[ui[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")], ["---"] * 5]
     entries = ledger.entries(ROOT)
     for row in ledger.read(ROOT).rows.values():
         entry = entries.get(row.name)
-        on = entry.on if entry else words["recorder_never"]
+        on = entry.on if entry else ui["recorder_never"]
         versions = ", ".join(f"{name} {number}" for name, number in entry.versions.items()) if entry else ""
-        needs = words["recorder_between"].join(words[f"need_{need}"] for need in row.needs)
-        since = words["recorder_changed" if ledger.is_stale(row, entry, ROOT) else "recorder_same"]
+        needs = ui["recorder_between"].join(ui[f"need_{need}"] for need in row.needs)
+        since = ui["recorder_changed" if ledger.is_stale(row, entry, ROOT) else "recorder_same"]
         lines.append([f"`{row.name}`", on, versions, needs, since])
     return "\n".join(map(_line, lines)) + "\n"
 

@@ -33,6 +33,11 @@ def ui() -> dict[str, dict[str, str]]:
     }
 
 
+def ui_in(edition: str, prefix: str = "") -> dict[str, str]:
+    """The strings of one edition whose names begin with `prefix`, which is cut off."""
+    return {name.removeprefix(prefix): row[edition] for name, row in ui().items() if name.startswith(prefix)}
+
+
 @functools.cache
 def converter():
     """OpenCC to what is written in Taiwan, and the rules of terms.toml that follow it: what to find, what to put.
@@ -123,10 +128,10 @@ def derive_toml(
     blanks  what the file of blanks says in zh-Hans by exercise: its keys become keys of the exercise's table
     source  where the text is from, for its first line
     """
-    words = tomllib.loads(text)
+    tables = tomllib.loads(text)
     for name, texts in (blanks or {}).items():
-        words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in texts.items()})
-    tree = _only_traditional(words)
+        tables.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in texts.items()})
+    tree = _only_traditional(tables)
     if not tree:
         return None
     return f"# Derived from {source} by `make sync`; change that one.\n" + "\n".join(_dump(tree, [])) + "\n"
@@ -138,8 +143,8 @@ def _only_traditional(node: dict) -> dict:
         if not isinstance(value, dict):
             continue
         if "zh-Hans" in value:
-            words = value["zh-Hans"]
-            value = {"zh-Hant": traditional(words) if isinstance(words, str) else [traditional(w) for w in words]}
+            text = value["zh-Hans"]
+            value = {"zh-Hant": traditional(text) if isinstance(text, str) else [traditional(w) for w in text]}
             out[key] = value
         elif inner := _only_traditional(value):
             out[key] = inner

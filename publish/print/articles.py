@@ -69,12 +69,12 @@ def read(html: Path, edition: str, name: str, part: str = "") -> Article:
     body.attrib = {"id": f"{name}.top", "class": "page"} | ({"data-id": body.get("id", "")} if body.get("id") else {})
     if section_id := body.attrib.pop("data-id", ""):
         body.insert(0, Element("span", {"id": section_id}))
-    title = next((words(e) for e in body.iter("h1")), name)
+    title = next((text_of(e) for e in body.iter("h1")), name)
     chapter = chapters.NAME.fullmatch(name)
     return Article(name, title, int(chapter[1]) if chapter else 0, _caption(part, edition), body, _headings(body))
 
 
-def words(element: Element) -> str:
+def text_of(element: Element) -> str:
     """The text of an element, in one line."""
     return " ".join("".join(element.itertext()).split())
 
@@ -156,7 +156,7 @@ def _headings(body: Element) -> list[tuple[int, str, str]]:
     for section in body.iter("section"):
         heading = next((e for e in section if e.tag in ("h2", "h3")), None)
         if heading is not None and section.get("id"):
-            headings.append((int(heading.tag[1]), section.get("id", ""), words(heading)))
+            headings.append((int(heading.tag[1]), section.get("id", ""), text_of(heading)))
     return headings
 
 

@@ -49,7 +49,7 @@ def pages(book: Book) -> Iterator[tuple[str, str]]:
     for article in book.articles:
         if article.number:
             svg = next(article.body.iter("svg"), None)
-            number = book.words["chapter"].format(article.number)
+            number = book.ui["chapter"].format(article.number)
             yield article.name, _page(book, number, article.title, front.picture() if svg is None else svg)
 
 
@@ -59,7 +59,7 @@ def _page(book: Book, number: str, title: str, picture: Element) -> str:
     SubElement(SubElement(html, "head"), "style").text = f"{paper.sheets()}\n{STYLE}"
     body = SubElement(html, "body")
     column = SubElement(body, "div", {"class": "said"})
-    SubElement(column, "p", {"class": "book"}).text = book.title if number else book.words["subtitle"]
+    SubElement(column, "p", {"class": "book"}).text = book.title if number else book.ui["subtitle"]
     SubElement(column, "p", {"class": "number"}).text = number
     SubElement(column, "h1").text = title
     SubElement(body, "div", {"class": "shown"}).append(copy.deepcopy(picture))

@@ -44,12 +44,12 @@ def contained(book: Book) -> dict[str, str]:
     where = {id: article.name for id, article in places(book.articles).items()}
     pages = {"cover": front.cover(book), **{a.name: a.body for a in book.articles}}
     made = {"META-INF/container.xml": _CONTAINER, "book/package.opf": _package(book, pages)}
-    made["book/nav.xhtml"] = _document(book, book.words["print_contents"], _navigation(book, where), nav=True)
+    made["book/nav.xhtml"] = _document(book, book.ui["print_contents"], _navigation(book, where), nav=True)
     made["book/cover.svg"] = _text(front.picture())
     made["book/style.css"] = "\n".join(
         [*((HERE / f"{name}.css").read_text("utf-8") for name in ("common", "epub")), colours()]
     )
-    titles = {a.name: full_title(a, book.words) for a in book.articles}
+    titles = {a.name: full_title(a, book.ui) for a in book.articles}
     for name, body in pages.items():
         made[f"book/{name}.xhtml"] = _document(book, titles.get(name, book.title), _linked(body, name, where))
     return made
@@ -77,7 +77,7 @@ def _document(book: Book, title: str, body: Element, nav: bool = False) -> str:
 def _navigation(book: Book, where: dict[str, str]) -> Element:
     """The contents, as reading systems want them: one <nav>, lists in lists."""
     nav = Element("nav", {"epub:type": "toc", "id": "toc"})
-    SubElement(nav, "h1").text = book.words["print_contents"]
+    SubElement(nav, "h1").text = book.ui["print_contents"]
     outer, part, inside = SubElement(nav, "ol"), "", None
     for article in book.articles:
         if article.part and article.part != part:
@@ -88,7 +88,7 @@ def _navigation(book: Book, where: dict[str, str]) -> Element:
             inside = None
         part = article.part
         item = SubElement(outer if inside is None else inside, "li")
-        _entry(item, article, f"{article.name}.top", full_title(article, book.words))
+        _entry(item, article, f"{article.name}.top", full_title(article, book.ui))
         if below := [(id, title) for level, id, title in article.headings if level == 2]:
             sections = SubElement(item, "ol")
             for id, title in below:
@@ -106,9 +106,9 @@ def _package(book: Book, pages: dict[str, Element]) -> str:
     about = SubElement(root, "metadata", {"xmlns:dc": _DC})
     name = uuid.uuid5(uuid.NAMESPACE_URL, filename(book.edition, "epub"))
     SubElement(about, "dc:identifier", {"id": "id"}).text = f"urn:uuid:{name}"
-    said = {"title": book.title, "language": LANGUAGES[book.edition], "creator": book.words["authors"]}
-    said |= {"rights": book.words["colophon"], "description": book.words["language"]}
-    for kind, text in said.items():
+    metadata = {"title": book.title, "language": LANGUAGES[book.edition], "creator": book.ui["authors"]}
+    metadata |= {"rights": book.ui["colophon"], "description": book.ui["language"]}
+    for kind, text in metadata.items():
         SubElement(about, f"dc:{kind}").text = text
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(made_at()))
     SubElement(about, "meta", {"property": "dcterms:modified"}).text = moment

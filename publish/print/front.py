@@ -12,10 +12,10 @@ def cover(book: Book) -> Element:
     """Title, what the book is, its picture, version and licence."""
     section = Element("section", {"id": "cover", "class": "cover"})
     SubElement(section, "h1").text = book.title
-    SubElement(section, "p", {"class": "subtitle"}).text = book.words["subtitle"]
+    SubElement(section, "p", {"class": "subtitle"}).text = book.ui["subtitle"]
     section.append(picture())
-    SubElement(section, "p", {"class": "authors"}).text = book.words["authors"]
-    imprint = f"{book.words['version'].format(package.version())} · {book.words['colophon']}"
+    SubElement(section, "p", {"class": "authors"}).text = book.ui["authors"]
+    imprint = f"{book.ui['version'].format(package.version())} · {book.ui['colophon']}"
     SubElement(section, "p", {"class": "version"}).text = imprint
     return section
 
@@ -45,14 +45,14 @@ def picture() -> Element:
 def contents(book: Book) -> Element:
     """Parts, pages and their sections, each a link."""
     section = Element("section", {"id": "contents", "class": "contents"})
-    SubElement(section, "h1").text = book.words["print_contents"]
+    SubElement(section, "h1").text = book.ui["print_contents"]
     for part, articles in groupby(book.articles, key=lambda a: a.part):
         if part:
             SubElement(section, "p", {"class": "part"}).text = part
         outer = SubElement(section, "ol")
         for article in articles:
             item = SubElement(outer, "li")
-            _entry(item, f"{article.name}.top", full_title(article, book.words))
+            _entry(item, f"{article.name}.top", full_title(article, book.ui))
             if below := [(id, title) for level, id, title in article.headings if level == 2]:
                 inner = SubElement(item, "ol")
                 for id, title in below:

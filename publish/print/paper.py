@@ -120,10 +120,10 @@ def page(book: Book, numbers: dict[str, int]) -> str:
 
 def style(book: Book) -> str:
     """The style sheets, and what differs from page to page: the line above each."""
-    before, after = (_quoted(words) for words in book.words["print_page"].split("{}"))
+    before, after = (_quoted(text) for text in book.ui["print_page"].split("{}"))
     made = [sheets(), colours(), f"a:is(.numbered, .across)::after {{ content: {before} attr(data-page) {after}; }}"]
     for article in book.articles:
-        title = _quoted(full_title(article, book.words))
+        title = _quoted(full_title(article, book.ui))
         made.append(f"@page {article.name} {{ @top-left {{ content: {title}; }} }}")
     made.append(f"@page {{ @top-right {{ content: {_quoted(book.title)}; }} }}")
     return "\n".join(made)

@@ -26,15 +26,15 @@ LANGUAGES = {"en": "en", "zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
 
 @dataclass
 class Book:
-    """An edition. `words`: the strings of terms.toml in its language; `articles`: the solutions are the last one."""
+    """An edition. `ui`: the strings of terms.toml in its language; `articles`: the solutions are the last one."""
 
     edition: str
-    words: dict[str, str]
+    ui: dict[str, str]
     articles: list[Article]
 
     @property
     def title(self) -> str:
-        return self.words["title"]
+        return self.ui["title"]
 
 
 def filename(edition: str, ending: str) -> str:
@@ -55,16 +55,16 @@ def made_at() -> int:
 
 def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book:
     """The book of these (part, page), from `HTML/EDITION/`. OSError or ValueError where a page is missing."""
-    words = {name: row[edition] for name, row in terms.ui().items()}
+    ui = terms.ui_in(edition)
     contents = [articles.read(html, edition, name, part) for part, name in pages]
-    solutions = _fold(contents, words)
+    solutions = _fold(contents, ui)
     contents += [solutions] if solutions.headings else []
     for article in contents:
         _unfold(article.body)
         for pre in list(article.body.iter("pre")):
             _lines(pre)
     _link(contents, edition)
-    return Book(edition, words, contents)
+    return Book(edition, ui, contents)
 
 
 def places(contents: list[Article]) -> dict[str, Article]:
@@ -72,17 +72,17 @@ def places(contents: list[Article]) -> dict[str, Article]:
     return {e.get("id", ""): article for article in contents for e in article.body.iter() if e.get("id")}
 
 
-def full_title(article: Article, words: dict[str, str]) -> str:
+def full_title(article: Article, ui: dict[str, str]) -> str:
     """A page's title with the number of its chapter."""
-    return f"{words['chapter'].format(article.number)} · {article.title}" if article.number else article.title
+    return f"{ui['chapter'].format(article.number)} · {article.title}" if article.number else article.title
 
 
-def _fold(contents: list[Article], words: dict[str, str]) -> Article:
+def _fold(contents: list[Article], ui: dict[str, str]) -> Article:
     """Move hints and solutions of all exercises to an article of their own, with links there and back."""
     body = Element("section", {"id": f"{SOLUTIONS}.top", "class": "page solutions"})
-    SubElement(body, "h1").text = words["print_solutions"]
-    SubElement(body, "p").text = words["print_solutions_why"]
-    made = Article(SOLUTIONS, words["print_solutions"], 0, "", body)
+    SubElement(body, "h1").text = ui["print_solutions"]
+    SubElement(body, "p").text = ui["print_solutions_why"]
+    made = Article(SOLUTIONS, ui["print_solutions"], 0, "", body)
     for article in contents:
         section = None
         for box in article.body.iter("div"):
@@ -92,15 +92,15 @@ def _fold(contents: list[Article], words: dict[str, str]) -> Article:
             if section is None:
                 here = f"{SOLUTIONS}.{article.name}"
                 section = SubElement(body, "section", {"id": here})
-                SubElement(section, "h2").text = full_title(article, words)
-                made.headings.append((2, here, full_title(article, words)))
-            section.append(_exercise(box, folded, words))
+                SubElement(section, "h2").text = full_title(article, ui)
+                made.headings.append((2, here, full_title(article, ui)))
+            section.append(_exercise(box, folded, ui))
     return made
 
 
-def _exercise(box: Element, folded: list[Element], words: dict[str, str]) -> Element:
+def _exercise(box: Element, folded: list[Element], ui: dict[str, str]) -> Element:
     """What was folded in an exercise; in its place stands a link."""
-    box_id, title = box.get("id", ""), next((articles.words(p) for p in box if p.tag == "p"), "")
+    box_id, title = box.get("id", ""), next((articles.text_of(p) for p in box if p.tag == "p"), "")
     here = f"{SOLUTIONS}.{box_id}"
     section = Element("section", {"id": here, "class": "solved"})
     back = SubElement(SubElement(section, "h3"), "a", {"href": f"#{box_id}", "class": "numbered"})
@@ -109,7 +109,7 @@ def _exercise(box: Element, folded: list[Element], words: dict[str, str]) -> Ele
         box.remove(details)
         section.append(_opened(details))
     link = SubElement(SubElement(box, "p", {"class": "folded"}), "a", {"href": f"#{here}", "class": "numbered"})
-    link.text = words["print_solutions"]
+    link.text = ui["print_solutions"]
     return section
 
 
@@ -126,7 +126,7 @@ def _opened(details: Element) -> Element:
         new = copy.copy(child)
         if child.tag == "summary":
             new = Element("p", {"class": "summary"})
-            new.text = articles.words(child)
+            new.text = articles.text_of(child)
         block.append(new)
     return block
 

@@ -70,18 +70,18 @@ def gpu_box(way: str) -> tuple[int, str]:
 
 def tried(once: Try, way: str, times: int) -> dict[str, Any]:
     """What became of so many tries; raises where a process is left."""
-    seconds, codes, told = [], [], 0
+    seconds, codes, named = [], [], 0
     for _ in range(times):
         began = time.monotonic()
         code, log = once(way)
         seconds.append(round(time.monotonic() - began, 1))
         codes.append(code)
-        told += failing.WAYS[way] in log
+        named += failing.WAYS[way] in log
         if left := left_running(PROGRAM, seconds=5):
             raise SystemExit(f"{way}: {len(left)} processes are left")
         if seconds[-1] > LONG:
             break
-    return {"seconds": seconds, "status": codes, "told": told}
+    return {"seconds": seconds, "status": codes, "told": named}
 
 
 def record(names: list[str]) -> None:

@@ -37,8 +37,8 @@ def weights(s, int8):
     """One array after the other, so that float32 never holds them all."""
     key, made = jax.random.key(0), {}
     for name, (shape, _, axes) in shapes(s).items():
-        key, own = jax.random.split(key)
-        made[name] = filled(own, shape, math.prod(shape[a] for a in axes or ()))
+        key, this = jax.random.split(key)
+        made[name] = filled(this, shape, math.prod(shape[a] for a in axes or ()))
         if int8 and axes:
             alone = jax.jit(lambda x, n=name: int8_of({n: x}, s)[n])
             made[name] = alone(made[name])

@@ -50,8 +50,8 @@ def incidents() -> dict[str, Any]:
 def record(fault: str, process: int, step: int, processes: int) -> dict[str, Any]:
     """The reports of one run, and the process and the line that they should lead to."""
     program = HERE / "incident.py"
-    words = fault, str(process), str(step)
-    done = cluster.run(program, *words, processes=processes, devices=2, limit=LIMIT, check=False)
+    arguments = fault, str(process), str(step)
+    done = cluster.run(program, *arguments, processes=processes, devices=2, limit=LIMIT, check=False)
     mark, line = MARKS.get(fault), None
     if mark:
         lines = program.read_text().splitlines()

@@ -106,7 +106,7 @@ def _texts(section: Section) -> list[str]:
     title, inner, prose = _plain(section.title), " · ".join(map(_plain, section.inner)), _plain("".join(section.prose))
     errors, names = [], dict[str, None]()
     for text in section.code:
-        for line in _WRAPPED.sub(lambda found: " ".join(filter(None, found.groups())), text).split("\n"):
+        for line in _WRAPPED.sub(lambda match: " ".join(filter(None, match.groups())), text).split("\n"):
             if _ERROR.search(line):
                 errors.append(_plain(line)[:LONGEST_ERROR])
             else:

@@ -69,7 +69,7 @@ def in_english(where: str, text: str) -> Iterator[Finding]:
             yield Finding(f"{where}:{number}", row["name"], " ".join(m[0].split()), row["say"])
 
 
-def own(text: str) -> str:
+def without_generated(text: str) -> str:
     """A page's text with the lines of its exercises and of what `make sync` fills left empty: they stand elsewhere."""
     out, inside = [], ""
     for line in text.split("\n"):
@@ -129,7 +129,7 @@ def check(root: Path = ROOT) -> list[Finding]:
     chinese = {}
     for edition in WRITTEN:
         for path in sorted((root / "book" / edition).glob("*.md")):
-            where, text = show(path, root), own(path.read_text("utf-8"))
+            where, text = show(path, root), without_generated(path.read_text("utf-8"))
             findings += bare_titles(where, text)
             if edition == "en":
                 findings += in_english(where, text)
@@ -144,7 +144,9 @@ def check(root: Path = ROOT) -> list[Finding]:
         if where not in chinese:
             findings += in_text(where, text, lines=where.endswith(".md"))
     for where, text in texts(root).items():
-        findings += (Finding(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography(text))
+        findings += (
+            Finding(f"{where}:{number}", kind, text_there, say) for number, kind, text_there, say in typography(text)
+        )
     return findings
 
 

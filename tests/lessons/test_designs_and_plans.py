@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minipod.choose import AXES, Model, choices, design, model, said
+from minipod.choose import AXES, Model, choices, design, model, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,7 +62,7 @@ def test_arithmetic_and_bytes_sent_are_those_of_the_plans_or_the_compiler_does_o
 def test_what_the_command_says_of_these_plans_is_so(cases):
     """Each figure of its sentence, and the ends of its ranges are reached."""
     fit = [case for case in cases if case.plan.fits]
-    found = said(of := model(8e9, 256, 4096), choices(of, "v5e:8x8")[0], "v5e:8x8")
+    found = summary(of := model(8e9, 256, 4096), choices(of, "v5e:8x8")[0], "v5e:8x8")
     sentence = found[found.index("Compared with") : found.index(" So a layout")]
     plans, work, close, *ranges = map(float, re.findall(r"\d+(?:\.\d+)?", sentence))
     assert len(fit) > plans and max(abs(case.work - 1) for case in fit) <= work / 100

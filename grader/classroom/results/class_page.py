@@ -94,8 +94,8 @@ def _figures(grading: ClassGrading) -> str:
 
 def _legend(grading: ClassGrading) -> str:
     met = {o.outcome for outcomes in grading.outcomes.values() for o in outcomes.values()}
-    words = [f"{_mark(outcome)} {_e(_word(outcome, grading.lang))}" for outcome in OUTCOMES if outcome in met]
-    return f'<ul class="legend">{_items(words)}</ul>'
+    entries = [f"{_mark(outcome)} {_e(_word(outcome, grading.lang))}" for outcome in OUTCOMES if outcome in met]
+    return f'<ul class="legend">{_items(entries)}</ul>'
 
 
 def _word(outcome: str, lang: str) -> str:
@@ -139,13 +139,13 @@ def _grid(grading: ClassGrading) -> str:
 
 
 def _cell(grading: ClassGrading, n: int, student: str, exercise: str, outcome: Outcome, edge: str) -> str:
-    words = _word(outcome.outcome, grading.lang)
+    text = _word(outcome.outcome, grading.lang)
     if outcome.mistake:
-        words += say("class-because", grading.lang, mistake=tally.mistake_name(grading, exercise, outcome.mistake))
-    inside = f'{_mark(outcome.outcome)}<span class="sr">{_e(words)}</span>'
+        text += say("class-because", grading.lang, mistake=tally.mistake_name(grading, exercise, outcome.mistake))
+    inside = f'{_mark(outcome.outcome)}<span class="sr">{_e(text)}</span>'
     if _tells(outcome):
         inside = f'<a href="#{_anchor(n, exercise)}">{inside}</a>'
-    return f'<td class="{outcome.outcome}{edge}" title="{_e(f"{student} · {exercise} · {words}")}">{inside}</td>'
+    return f'<td class="{outcome.outcome}{edge}" title="{_e(f"{student} · {exercise} · {text}")}">{inside}</td>'
 
 
 def _to_read(grading: ClassGrading, n: int, student: str) -> str:
@@ -207,8 +207,8 @@ def _mistakes(grading: ClassGrading) -> str:
     heads = ("class-mistake", "class-times", "class-exercise", "class-students")
     inner = _list(heads, often, lang) if often else ""
     if once:
-        words = _e(say("class-once", lang, count=len(once)))
-        inner += f"<details><summary>{words}</summary>{_list(heads, once, lang)}</details>"
+        text = _e(say("class-once", lang, count=len(once)))
+        inner += f"<details><summary>{text}</summary>{_list(heads, once, lang)}</details>"
     return inner or _p("class-no-mistakes", lang)
 
 
@@ -238,8 +238,8 @@ def _about(run: ClassRun) -> str:
     lines = [_e(say(key, lang, **run.values)) for key in run.isolation]
     inner = f'<ul class="plain">{_items(lines)}</ul>'
     if run.others:
-        found = [f"<code>{_e(name)}</code> {_e(say(key, lang))}" for name, key in run.others]
-        inner += f'{_p("class-others", lang)}<ul class="plain">{_items(found)}</ul>'
+        packages = [f"<code>{_e(name)}</code> {_e(say(key, lang))}" for name, key in run.others]
+        inner += f'{_p("class-others", lang)}<ul class="plain">{_items(packages)}</ul>'
     return inner
 
 

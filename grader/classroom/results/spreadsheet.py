@@ -29,6 +29,7 @@ def write_csv(path: Path, grading: ClassGrading) -> None:
 
 def _text(cell: str) -> str:
     """A cell that a spreadsheet takes for text, whatever a student's name begins with."""
-    seen = "".join(c for c in cell if not c.isspace() and unicodedata.category(c)[0] != "C")  # a spreadsheet may trim
-    risky = any(part.startswith(_FORMULA) for part in re.split("[;,|]", seen))  # and cut where we did not
+    # A spreadsheet may trim a cell, and cut it where we did not.
+    visible = "".join(c for c in cell if not c.isspace() and unicodedata.category(c)[0] != "C")
+    risky = any(part.startswith(_FORMULA) for part in re.split("[;,|]", visible))
     return f"'{cell}" if risky or cell.startswith(_FORMULA) else cell

@@ -63,14 +63,14 @@ def mistakes(grading: ClassGrading) -> list[tuple[str, str, list[str]]]:
 
 def mistake_name(grading: ClassGrading, exercise: str, mistake: str) -> str:
     """The mistake's name in the language of the run, from words.toml."""
-    words = _words(grading, exercise).mistakes.get(mistake)
-    return pick(words.name if words else {}, grading.lang, short(exercise, mistake))
+    texts = _words(grading, exercise).mistakes.get(mistake)
+    return pick(texts.name if texts else {}, grading.lang, short(exercise, mistake))
 
 
 def mistake_text(grading: ClassGrading, exercise: str, mistake: str) -> str:
     """What words.toml says to somebody who makes it."""
-    words = _words(grading, exercise).mistakes.get(mistake)
-    return pick(words.text if words else {}, grading.lang, "")
+    texts = _words(grading, exercise).mistakes.get(mistake)
+    return pick(texts.text if texts else {}, grading.lang, "")
 
 
 def title(grading: ClassGrading, exercise: str) -> str:

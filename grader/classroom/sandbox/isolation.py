@@ -56,12 +56,12 @@ class SandboxFiles:
         system = [*map(Path, _SYSTEM), *(Path("/etc", name) for name in _ETC)]
         if Path(sys.base_prefix).is_relative_to(_STORE):
             system.append(_STORE)
-        own = [*map(Path, (sys.prefix, sys.base_prefix)), *self.packages, _ENGINE / "minipod", _ENGINE / "grader"]
-        own += [self.cache, self.pycache]
+        readable = [*map(Path, (sys.prefix, sys.base_prefix)), *self.packages, _ENGINE / "minipod", _ENGINE / "grader"]
+        readable += [self.cache, self.pycache]
         first = [p for p in self._secret if any(p.is_relative_to(folder) for folder in system)]
-        last = [p for p in self._secret if any(p.is_relative_to(folder) and p != folder for folder in own)]
-        again = [p for p in own if any(p.is_relative_to(folder) for folder in last)]
-        ordered = [("show", system), ("cover", first), ("show", own), ("cover", last), ("show", again)]
+        last = [p for p in self._secret if any(p.is_relative_to(folder) and p != folder for folder in readable)]
+        again = [p for p in readable if any(p.is_relative_to(folder) for folder in last)]
+        ordered = [("show", system), ("cover", first), ("show", readable), ("cover", last), ("show", again)]
         return [(what, path) for what, paths in ordered for path in dict.fromkeys(paths) if path.exists()]
 
     @property
@@ -102,10 +102,10 @@ def counts_processes(kind: str) -> bool:
 def environment(files: SandboxFiles, tmp: str) -> dict[str, str]:
     """All the variables a sandbox has. tmp: its only writable folder."""
     path = os.pathsep.join(map(str, [_ENGINE, *files.packages]))
-    own = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", "PYTHONPATH": path}
-    own |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "JAX_PLATFORMS": "cpu"}
-    own |= {"PYTHONPYCACHEPREFIX": str(files.pycache), "PYTHONNOUSERSITE": "1"}
-    return own | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", "PYTHONPATH": path}
+    variables |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "JAX_PLATFORMS": "cpu"}
+    variables |= {"PYTHONPYCACHEPREFIX": str(files.pycache), "PYTHONNOUSERSITE": "1"}
+    return variables | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
 
 
 def _program(name: str) -> str | None:

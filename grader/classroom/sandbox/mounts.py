@@ -28,9 +28,9 @@ def main() -> None:
     steps = [*(("show", path) for path in _DEVICES), *map(tuple, plan["steps"])]
     sources = {path: os.open(path, os.O_PATH) for what, path in steps if what == "show"}  # before a mount hides them
 
-    def mount(*words: str) -> None:
+    def mount(*options: str) -> None:
         fds = tuple(sources.values())
-        subprocess.run([plan["mount"], "--no-canonicalize", *words], check=True, pass_fds=fds)
+        subprocess.run([plan["mount"], "--no-canonicalize", *options], check=True, pass_fds=fds)
 
     def empty(path: str, options: str) -> None:
         os.makedirs(new + path, exist_ok=True)

@@ -152,10 +152,10 @@ def _measure(request: Measure, compiled: Path) -> Results:
 
 def _copied(cache: Path) -> Path:
     """The compiled operations in a folder that can be written to; it goes with the sandbox's other files."""
-    own = Path(tempfile.mkdtemp(prefix="compiled-"))
+    folder = Path(tempfile.mkdtemp(prefix="compiled-"))
     for entry in cache.iterdir():
-        shutil.copyfile(entry, own / entry.name)
-    return own
+        shutil.copyfile(entry, folder / entry.name)
+    return folder
 
 
 def _try(paths: tuple[str, ...], refused: bool) -> Reach:
@@ -167,9 +167,9 @@ def _try(paths: tuple[str, ...], refused: bool) -> Reach:
         return jax.process_count()
 
     pair = forked.run(count, processes=2, devices=1, seconds=START)
-    seen = [p for p in paths if (os.path.isdir(p) and os.listdir(p)) or (os.path.isfile(p) and os.path.getsize(p))]
+    readable = [p for p in paths if (os.path.isdir(p) and os.listdir(p)) or (os.path.isfile(p) and os.path.getsize(p))]
     started = sum(result.value == 2 for result in pair)
-    return Reach(started, tuple(seen), tuple(p for p in paths if os.access(p, os.W_OK)), refused)
+    return Reach(started, tuple(readable), tuple(p for p in paths if os.access(p, os.W_OK)), refused)
 
 
 if __name__ == "__main__":

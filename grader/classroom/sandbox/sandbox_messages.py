@@ -101,6 +101,6 @@ class Reach(Reply):
     """
 
     started: int
-    seen: tuple[str, ...]
+    readable: tuple[str, ...]
     writable: tuple[str, ...]
     refused: bool

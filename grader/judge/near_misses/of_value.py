@@ -29,15 +29,15 @@ LOOKS = (trees.other_kind, trees.names, trees.elements, trees.dtype, trees.spell
 class Wrong:
     """A wrong value, of one process in one case, beside all others.
 
-    found  what differs first in it
+    difference  what differs first in it
     """
 
     spec: Spec
-    seen: Seen
+    answers: Seen
     right: Seen
     place: int
     case: int
-    found: Difference
+    difference: Difference
 
     @property
     def tolerance(self) -> float:
@@ -46,40 +46,40 @@ class Wrong:
     @property
     def whole(self) -> tuple[Value | None, Value | None]:
         """What came back and what was expected, the whole of it."""
-        return self.seen[self.place][self.case].value, self.right[self.place][self.case].value
+        return self.answers[self.place][self.case].value, self.right[self.place][self.case].value
 
     @property
     def part(self) -> Both:
         """Of these, what differs first."""
-        return self.found.got, self.found.expected
+        return self.difference.got, self.difference.expected
 
     @property
     def row(self) -> Both:
         """The list of texts or numbers in which that stands; else the part itself."""
-        return self.found.inside[1:] if self.found.inside else self.part
+        return self.difference.inside[1:] if self.difference.inside else self.part
 
     @functools.cached_property
     def parts(self) -> list[Both]:
         """The whole, the row and the part, as far as they are not the same."""
-        found = [self.row, self.part] if self.found.inside else [self.part]
+        pairs = [self.row, self.part] if self.difference.inside else [self.part]
         got, expected = self.whole
-        if self.found.path and got and expected and self.row != (got, expected):
-            found.insert(0, (got, expected))
-        return found
+        if self.difference.path and got and expected and self.row != (got, expected):
+            pairs.insert(0, (got, expected))
+        return pairs
 
     @functools.cached_property
     def alone(self) -> bool:
         """Whether nothing else is wrong than the row."""
         got, expected = self.whole
-        at = self.found.inside[0] if self.found.inside else self.found.path
+        at = self.difference.inside[0] if self.difference.inside else self.difference.path
         return got is None or expected is None or trees.others_right(got, expected, at, self.tolerance)
 
     @property
     def _speaks_for_row(self) -> bool:
         """Whether the row in which the part stands, if any, is right but for the part, or wrong by the same number."""
-        if not self.found.inside:
+        if not self.difference.inside:
             return True
-        _, got, expected = self.found.inside
+        _, got, expected = self.difference.inside
         assert isinstance(got, Tree) and isinstance(expected, Tree)
         both = zip(got.items, expected.items, strict=True)
         wrong = [(a, b) for a, b in both if difference(a, b, self.tolerance)]
@@ -89,36 +89,36 @@ class Wrong:
     @property
     def everywhere(self) -> tuple[list[Observation], list[Observation]]:
         """What every process saw in this case, and what it should have."""
-        return [p[self.case] for p in self.seen], [p[self.case] for p in self.right]
+        return [p[self.case] for p in self.answers], [p[self.case] for p in self.right]
 
     @functools.cached_property
     def pairs(self) -> list[tuple[str, list[Pair]]]:
         """What the numbers mean, and they as arrays, from the outside in, where there are any."""
         # A number of a row is shown with the row: of that it must not be said where others in it are wrong, too.
-        paths = [self.found.path] if self._speaks_for_row else []
-        if self.found.inside and self.found.inside[0] and _all_numbers(self.row[1]):
-            paths.insert(0, self.found.inside[0])
-        if self.found.path and _all_numbers(self.parts[0][1]):
+        paths = [self.difference.path] if self._speaks_for_row else []
+        if self.difference.inside and self.difference.inside[0] and _all_numbers(self.row[1]):
+            paths.insert(0, self.difference.inside[0])
+        if self.difference.path and _all_numbers(self.parts[0][1]):
             paths.insert(0, "")
         shown = self.place, self.case
-        pairs = [(self.spec.meaning(path), _pairs(self.spec, self.seen, self.right, shown, path)) for path in paths]
+        pairs = [(self.spec.meaning(path), _pairs(self.spec, self.answers, self.right, shown, path)) for path in paths]
         return [(meaning, several) for meaning, several in pairs if meaning and several]
 
 
 def _of_another_process(wrong: Wrong) -> Message | None:
-    return per_process.of_another(*wrong.everywhere, wrong.found.path, wrong.place, wrong.tolerance)
+    return per_process.of_another(*wrong.everywhere, wrong.difference.path, wrong.place, wrong.tolerance)
 
 
 def _other_ids(wrong: Wrong) -> Message | None:
-    return trees.other_ids(*wrong.row) if wrong.spec.meaning(wrong.found.path) == "id" else None
+    return trees.other_ids(*wrong.row) if wrong.spec.meaning(wrong.difference.path) == "id" else None
 
 
 def _in_tree(wrong: Wrong) -> Message | None:
     for got, expected in wrong.parts:
         for look in LOOKS:
-            said = look(got, expected, wrong.tolerance)
-            if said and (said.key != "elements-order" or _order_says(wrong, got, expected)):
-                return said
+            message = look(got, expected, wrong.tolerance)
+            if message and (message.key != "elements-order" or _order_says(wrong, got, expected)):
+                return message
     return None
 
 
@@ -127,13 +127,13 @@ def _order_says(wrong: Wrong, got: Value, expected: Value) -> bool:
     nor of indices that come several times, as then there is nothing in them but their order."""
     if (got, expected) != wrong.row:
         return True
-    path = wrong.found.inside[0] if wrong.found.inside else wrong.found.path
+    path = wrong.difference.inside[0] if wrong.difference.inside else wrong.difference.path
     repeated = isinstance(expected, Tree) and len(set(map(str, expected.items))) < len(expected.items)
     return wrong.alone and not (repeated and wrong.spec.meaning(path) == "index")
 
 
 def _an_argument(wrong: Wrong) -> Message | None:
-    return trees.an_argument(wrong.found.got, wrong.seen[wrong.place][wrong.case].args)
+    return trees.an_argument(wrong.difference.got, wrong.answers[wrong.place][wrong.case].args)
 
 
 def _strongly(wrong: Wrong) -> Message | None:
@@ -146,11 +146,11 @@ def _multiple(wrong: Wrong) -> Message | None:
 
 
 def _some_leaves(wrong: Wrong) -> Message | None:
-    return trees.only_some_leaves(*wrong.parts[0], wrong.tolerance) if wrong.found.path else None
+    return trees.only_some_leaves(*wrong.parts[0], wrong.tolerance) if wrong.difference.path else None
 
 
 def _shapes(wrong: Wrong) -> Message | None:
-    return trees.shapes_of_leaves(*wrong.parts[0]) if wrong.found.path else None
+    return trees.shapes_of_leaves(*wrong.parts[0]) if wrong.difference.path else None
 
 
 def _weakly(wrong: Wrong) -> Message | None:
@@ -159,7 +159,7 @@ def _weakly(wrong: Wrong) -> Message | None:
 
 
 def _apart(wrong: Wrong) -> Message | None:
-    return per_process.apart(*wrong.everywhere, wrong.found.path, wrong.tolerance)
+    return per_process.apart(*wrong.everywhere, wrong.difference.path, wrong.tolerance)
 
 
 def _other_kind(wrong: Wrong) -> Message | None:
@@ -201,8 +201,8 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
         first = diagnose(pairs[0])
         if first is None:
             continue
-        told = [p for p in pairs[1:] if diagnose is not shapes.stacked or not shapes.is_stack_of_one(p)]
-        others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in told]
+        telling = [p for p in pairs[1:] if diagnose is not shapes.stacked or not shapes.is_stack_of_one(p)]
+        others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in telling]
         if all(other is not None and other.key == first.key for other in others):
             if not single or _tells([first, *others], pairs):
                 return first
@@ -213,24 +213,24 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
     return sure
 
 
-def _tells(said: list[Message | None], pairs: list[Pair]) -> bool:
+def _tells(messages: list[Message | None], pairs: list[Pair]) -> bool:
     """Whether it is no accident that this can be said of single numbers."""
-    first = said[0]
+    first = messages[0]
     assert first is not None
     different = len({p.expected.tobytes() for p in pairs}) > 1
     if first.key in ("one-more", "one-less") and not different:
         return False  # another small number, by chance the next one
     if not different and _by_chance(first, pairs[0]):
         return False
-    return first.key not in SAME_NUMBER or (different and all(other == first for other in said))
+    return first.key not in SAME_NUMBER or (different and all(other == first for other in messages))
 
 
 SMALL = 64  # a whole number up to here may be n times another by accident
 
 
-def _by_chance(said: Message, p: Pair) -> bool:
+def _by_chance(message: Message, p: Pair) -> bool:
     """Whether a small number is n times the right one, or a part of it: that tells nothing of how it came about."""
-    return said.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
+    return message.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
 
 
 def multiple(pairs: list[Pair]) -> Message | None:
@@ -262,9 +262,9 @@ def _is_small_whole(times: complex, near: float) -> bool:
 
 def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
     """What the factor is, where that is the same for every number of devices; else how much it is."""
-    said = [numbers.meaning_of_factor(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
-    if all(one and said[0] and one.key == said[0].key for one in said):
-        return said[0]
+    meanings = [numbers.meaning_of_factor(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
+    if all(one and meanings[0] and one.key == meanings[0].key for one in meanings):
+        return meanings[0]
     return Message("times", {"c": numbers.ratio(ratio, near)})
 
 
@@ -280,24 +280,24 @@ def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> S
     return Setting(devices, spec.processes, meshes[0] if meshes else {}, small)
 
 
-def _pairs(spec: Spec, seen: Seen, right: Seen, shown: tuple[int, int], path: str) -> list[Pair]:
+def _pairs(spec: Spec, answers: Seen, right: Seen, shown: tuple[int, int], path: str) -> list[Pair]:
     """The wrong cases at one place of the tree as arrays, the one that is shown first; none where it has no numbers."""
-    found = []
-    every = [(i, n) for n in range(len(seen[0])) for i in range(len(seen))]
+    pairs = []
+    every = [(i, n) for n in range(len(answers[0])) for i in range(len(answers))]
     for i, n in sorted(every, key=lambda c: c != shown):
-        mine, its = ([trees.part_at(p[n].value, path) for p in x] for x in (seen, right))
+        mine, its = ([trees.part_at(p[n].value, path) for p in x] for x in (answers, right))
         got, expected = mine[i], its[i]
         if got is None or expected is None:
             continue
         if (i, n) == shown or difference(got, expected, spec.tolerance):
-            both = pair(mine, its, i, spec.tolerance, setting_of(spec, seen[i][n].args, right[i][n].value))
+            both = pair(mine, its, i, spec.tolerance, setting_of(spec, answers[i][n].args, right[i][n].value))
             if both is not None and both.like(both.got, both.expected):
                 both = None  # what is wrong is not the numbers
             if both is not None and both.expected.size and both.got.size:
-                found.append(both)
+                pairs.append(both)
             elif (i, n) == shown:
                 return []
-    return found
+    return pairs
 
 
 def _all_numbers(x: Value) -> bool:

@@ -12,18 +12,18 @@ from grader.see.values import Value
 Cases = Sequence[Observation]  # one case, in each process
 
 
-def of_another(seen: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
+def of_another(answers: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
     """One process returned what another should return, where they should not return the same.
 
     seen, right  one case in each process; path: where in the tree; place: the process meant
     """
-    if len(seen) < 2 or not (expected := _parts(right, path)) or not (got := _parts(seen, path)):
+    if len(answers) < 2 or not (expected := _parts(right, path)) or not (got := _parts(answers, path)):
         return None
     if any(isinstance(x, Array) and x.partial for x in (*got, *expected)):
         return None
     if all(difference(x, expected[0], tolerance) is None for x in expected):
         return None
-    other = [n for n in range(len(right)) if n != place and _returned(seen[place], right[n], tolerance)]
+    other = [n for n in range(len(right)) if n != place and _returned(answers[place], right[n], tolerance)]
     return Message("of-process", {"process": place, "other": other[0]}) if other else None
 
 
@@ -32,11 +32,11 @@ def _returned(case: Observation, right: Observation, tolerance: float) -> bool:
     return bool(case.value and right.value and difference(case.value, right.value, tolerance) is None)
 
 
-def apart(seen: Cases, right: Cases, path: str, tolerance: float) -> Message | None:
+def apart(answers: Cases, right: Cases, path: str, tolerance: float) -> Message | None:
     """The processes disagree where they should agree, or some are right."""
-    if len(seen) < 2:
+    if len(answers) < 2:
         return None
-    got, expected = (_parts(x, path) for x in (seen, right))
+    got, expected = (_parts(x, path) for x in (answers, right))
     if got is None or expected is None:
         return None
     fine = [n for n, (a, b) in enumerate(zip(got, expected, strict=True)) if difference(a, b, tolerance) is None]
@@ -48,8 +48,8 @@ def apart(seen: Cases, right: Cases, path: str, tolerance: float) -> Message | N
     return None
 
 
-def _parts(seen: Cases, path: str) -> list[Value] | None:
+def _parts(cases: Cases, path: str) -> list[Value] | None:
     """The part of the value that every process has at this path; None where one has none."""
-    parts = [part_at(case.value, path) for case in seen]
-    found = [part for part in parts if part is not None]
-    return found if len(found) == len(parts) else None
+    parts = [part_at(case.value, path) for case in cases]
+    existing = [part for part in parts if part is not None]
+    return existing if len(existing) == len(parts) else None

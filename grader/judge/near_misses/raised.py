@@ -88,8 +88,8 @@ IMPORTED = {  # what a chapter's blank may not import, under the names that ever
 def explained(kind: str, text: str) -> Message | None:
     """What an error usually means. kind: the name of its type; text: its words."""
     whole = f"{kind}: {text}"
-    if found := re.match(r"NameError: name '(\w+)' is not defined", whole):
-        if line := IMPORTED.get(found[1]):
+    if match := re.match(r"NameError: name '(\w+)' is not defined", whole):
+        if line := IMPORTED.get(match[1]):
             return Message("error-name-import", {"line": line})
     key = next((key for key, words in USUAL if re.search(words, whole)), None)
     if key == "permutation" and (device := _beyond(text)) is not None:

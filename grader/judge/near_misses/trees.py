@@ -248,5 +248,5 @@ def _integers(x: Value) -> int | list[int] | None:
     if isinstance(x, Int):
         return x.number
     items = x.items if isinstance(x, Tree) else ()
-    found = [item.number for item in items if isinstance(item, Int)]
-    return found if found and len(found) == len(items) else None
+    numbers = [item.number for item in items if isinstance(item, Int)]
+    return numbers if numbers and len(numbers) == len(items) else None

@@ -8,7 +8,7 @@ import pytest
 from near_cases import DEVICES, E, case, explained, judged, rows
 
 from grader.say import shown
-from grader.say.errors import told
+from grader.say.errors import abridged
 from grader.see.observation import Failure, Observation
 from grader.see.observe import failure_of
 from grader.see.packing import pack
@@ -100,14 +100,14 @@ def test_the_line_of_an_error_that_decides_is_not_cut_off(f, decides):
     with pytest.raises(Exception) as raised:  # noqa: PT011
         jax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)(x)
     seen = failure_of(raised.value, Path(__file__))
-    said = told(seen.text, seen.more)
+    said = abridged(seen.text, seen.more)
     assert decides in said and "Revise" not in said and len(said.splitlines()) <= 5
 
 
 def test_a_line_that_raises_in_a_comprehension_is_shown_once():
     """Before Python 3.12 a comprehension has a frame of its own, on the same line."""
     own = ((3, "    return [1 // n for n in sizes]"),)
-    failure = Failure("ZeroDivisionError", "division by zero", own=own * 2)
+    failure = Failure("ZeroDivisionError", "division by zero", code=own * 2)
     said = explained(judged([Observation((), None, failure=failure)], [case(1)]))
     assert sum("return [1 // n for n in sizes]" in line for line in said) == 1
 

@@ -130,7 +130,7 @@ def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_
     words = root / "lessons/ch90_one/words.toml"
     title = "The sum of all the numbers that the devices hold, known to each of them"
     words.write_text(words.read_text().replace('title.en = "Total"', f'title.en = "{title}"'))
-    facts = 'number = 90\npart = 1\nread = 1\nsolve = 1\ntitle.en = "one"\n'
+    facts = 'number = 90\npart = 1\nsolve = 1\ntitle.en = "one"\n'
     (root / "lessons/ch90_one/chapter.toml").write_text(facts)
     page = root / "book/en/ch90_one.md"
     page.parent.mkdir(parents=True)

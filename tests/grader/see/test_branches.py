@@ -79,7 +79,7 @@ def found(part, check=True):
 def test_what_would_wait_for_ever_is_found_with_its_line(part, op, inside, check):
     seen = found(part, check)
     assert seen and (seen.text, seen.into, seen.kind) == (op, inside, "branch")
-    line = Path(__file__).read_text(encoding="utf-8").splitlines()[seen.own[0][0] - 1]
+    line = Path(__file__).read_text(encoding="utf-8").splitlines()[seen.code[0][0] - 1]
     assert "lax.p" in line
     assert found(later, check=False).into == "while"
 

@@ -1,6 +1,7 @@
 """`minipod doctor --cluster` is one command under every launcher."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,17 @@ def findings(text: str) -> dict[str, dict[str, str]]:
 
 @pytest.mark.long
 @needs_mpi
-def test_under_mpirun_two_compute_and_one_reports(tmp_path: Path):
+@pytest.mark.parametrize("of_the_system", [True, False], ids=["Open MPI 4", "Open MPI 5"])
+def test_under_mpirun_two_compute_and_one_reports(of_the_system: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    installed = Path(PYTHON).parent
+    if not of_the_system:
+        if not (installed / "mpirun").exists():
+            pytest.skip("Open MPI 5 is not in this environment: `pip install '.[launchers]'`")
+        monkeypatch.setenv("PATH", f"{installed}:{os.environ['PATH']}")
     done = mpirun(DOCTOR, cwd=tmp_path)
     found = findings(done.stdout)
-    assert done.returncode == 0 and found["processes"]["value"].startswith("2 of Open MPI, on ")
+    launcher = "Open MPI" if of_the_system else "mpi4py"
+    assert done.returncode == 0 and found["processes"]["value"].startswith(f"2 of {launcher}, on "), done.stderr
     assert {found[key]["state"] for key in ("versions", "settings", "devices", "clocks", "hop")} == {"well"}
 
 

@@ -79,6 +79,18 @@ def test_a_module_of_an_editable_install_runs_as_python_runs_it(start: list[str]
     assert (done.stdout.removeprefix("[0] "), done.stderr, done.returncode) == (expected, "", 0)
 
 
+@pytest.mark.parametrize("start", [["run", "-n", "1", "-d", "1"], ["start"]])
+def test_a_program_has_the_path_of_its_file_and_no_module_of_the_current_folder(start: list[str], tmp_path: Path):
+    (tmp_path / "code").mkdir()
+    (tmp_path / "queue.py").write_text("raise ImportError('not the standard one')")
+    program = "import os, queue; os.chdir('/'); print(open(__file__).read() != '', queue.Queue.__name__)"
+    (tmp_path / "code/train.py").write_text(program)
+    env = {**os.environ, "PYTHONPATH": str(Path(minipod.__file__).parents[1])}
+    command = [sys.executable, "-m", "minipod", *start, "code/train.py"]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert (done.stdout.removeprefix("[0] "), done.stderr) == ("True Queue\n", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

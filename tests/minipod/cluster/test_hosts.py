@@ -102,25 +102,22 @@ def test_run_makes_hosts_for_one_program_each_with_a_name_and_an_address_that_th
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["-n", "5"], "5 hosts: choose between 2 and 4"),
-        (["--rate", "fast"], "rate 'fast': give a number with its unit (kbit, mbit, gbit), such as 5mbit"),
-        (["--rate", "1kbit"], "rate 1kbit: choose 100kbit to 100gbit"),
-        (["--delay", "-5ms"], "delay '-5ms': give a number with its unit (us, ms, s)"),
-        (["--delay", "2s"], "delay 2s: choose up to 1s"),
+        (["-n=5"], "5 hosts: choose between 2 and 4"),
+        (["--rate=fast"], "rate 'fast': give a number with its unit (kbit, mbit, gbit), such as 5mbit"),
+        (["--rate=1kbit"], "rate 1kbit: choose 100kbit to 100gbit"),
+        (["--delay=-5ms"], "delay '-5ms': give a number with its unit (us, ms, s)"),
+        (["--delay=2s"], "delay 2s: choose up to 1s"),
+        ([], "hosts need the command ip, which is missing here: install iproute2\n"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_exit_2(options, says, capsys: pytest.CaptureFixture[str]):
-    options = [f"{options[0]}={options[1]}"] if options[1].startswith("-") else options
+def test_what_cannot_be_is_one_sentence_and_exit_2(options, says, monkeypatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(namespaces.sys, "platform", "linux")
+    monkeypatch.setattr(namespaces.shutil, "which", lambda name, path: None if name == "ip" else f"/bin/{name}")
     assert main(["hosts", "run", *options, "where.py"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"minipod: {says}") and error.count("\n") == 1
-
-
-def test_a_missing_command_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(namespaces.sys, "platform", "linux")
-    monkeypatch.setattr(namespaces.shutil, "which", lambda name, path: None if name == "ip" else f"/bin/{name}")
-    assert main(["hosts", "run", "where.py"]) == 2
-    assert capsys.readouterr().err == ("minipod: hosts need the command ip, which is missing here: install iproute2\n")
+    monkeypatch.setattr(namespaces.sys, "platform", "darwin")
+    assert hosts.why_not() == "hosts are made of namespaces, which only Linux has"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the rehearsal runs only on Linux")
@@ -135,11 +132,6 @@ def test_a_machine_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch, here:
     with pytest.raises(PermissionError, match="cannot be made here .unshare: unshare failed: Operation not permitted"):
         with hosts.lab():
             pass
-
-
-def test_elsewhere_than_on_linux_there_are_none(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(namespaces.sys, "platform", "darwin")
-    assert hosts.why_not() == "hosts are made of namespaces, which only Linux has"
 
 
 @needs_hosts

@@ -1,5 +1,6 @@
 """`minipod doctor --cluster`: faults planted in one process of two are named, by process 0 alone, and all end."""
 
+import contextlib
 import json
 import os
 import socket
@@ -16,10 +17,10 @@ from still_running import until
 
 from minipod import cluster
 from minipod.__main__ import main
-from minipod.doctor import Finding, installed
+from minipod.doctor import Finding, connections, installed
 from minipod.doctor.findings import all_well
 from minipod.doctor.gathered import Gathered, findings
-from minipod.processes import environment, free_port
+from minipod.processes import environment, free_port, json_lines
 
 
 def doctors(*limits: int, **planted: str | None) -> tuple[cluster.Run, dict[str, dict[str, str]]]:
@@ -116,6 +117,18 @@ def test_planted_a_slow_process_and_what_the_doctor_of_one_machine_says_is_said_
     assert named(found["slowest"], "note") and "process 1 (" in found["slowest"]["value"], found["slowest"]
 
 
+def test_a_stranger_on_the_port_is_no_process_of_the_cluster():
+    word = {"word": connections.WORD, "facts": {"host": "node7"}}
+    greetings = {"process": 1}, word | {"process": 1, "facts": {}}, word | {"process": 2}, word | {"process": 1}
+    with contextlib.ExitStack() as sockets:
+        listener = sockets.enter_context(connections.listen("127.0.0.1:0", False))
+        for greeting in greetings:
+            visitor = sockets.enter_context(socket.create_connection(listener.getsockname()))
+            visitor.sendall(json_lines.encode(greeting))
+        come = connections.welcome(listener, 2, 300.0, {"host"})
+        assert [sockets.enter_context(line.socket) and line.facts for line in come.values()] == [{"host": "node7"}]
+
+
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "here").mkdir()
@@ -124,9 +137,13 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
 
 
+PROBE = (
+    "import sys\nif 'minipod.doctor.cluster_probe' in sys.orig_argv:\n import os, minipod.doctor.cluster_probe as m\n"
+)
+
+
 def test_planted_a_process_that_ends_before_it_comes(tmp_path: Path):
-    code = "import os, sys\nif 'minipod.doctor.cluster_probe' in sys.orig_argv: os._exit(7)\n"
-    run, found = doctors(8, 30, 120, PYTHONPATH=custom(tmp_path, code))
+    run, found = doctors(8, 30, 120, PYTHONPATH=custom(tmp_path, PROBE + " os._exit(7)\n"))
     assert found["processes"]["state"] == "fault" and found["processes"]["advice"].startswith("process 1 did not come")
     assert "JAX does not start: exit code 7" in run.outputs[1]  # it says so itself
     assert run.exit_code
@@ -134,10 +151,8 @@ def test_planted_a_process_that_ends_before_it_comes(tmp_path: Path):
 
 @pytest.mark.long
 def test_planted_a_process_whose_jax_fails_on_the_way(tmp_path: Path):
-    code = "import os, sys\nif 'minipod.doctor.cluster_probe' in sys.orig_argv:\n"
-    code += " import minipod.doctor.cluster_probe as m\n"
-    code += " def gone(*_): raise RuntimeError('no such network')\n m.gloo.listen_on = gone\n"
-    _, found = doctors(PYTHONPATH=f"{custom(tmp_path, code)}:{os.environ['PYTHONPATH']}")
+    fails = " def gone(*_): raise RuntimeError('no such network')\n m.gloo.listen_on = gone\n"
+    _, found = doctors(PYTHONPATH=f"{custom(tmp_path, PROBE + fails)}:{os.environ['PYTHONPATH']}")
     row = found["computing"]
     assert named(row) and "process 1 (" in row["value"] and "no such network" in row["value"]
 
@@ -174,20 +189,17 @@ def in_process(process: str, address: str) -> tuple[subprocess.CompletedProcess[
         limit *= 5
 
 
-def test_planted_another_job_on_the_coordinators_port():
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        done, _ = in_process("0", f"127.0.0.1:{other.getsockname()[1]}")
-    assert done.returncode == 1 and "process 0 cannot listen there" in done.stdout
-    assert "another job's coordinator?" in done.stdout
-
-
-def test_without_the_other_process_it_ends_within_the_limit():
+def test_without_the_other_process_it_ends_within_the_limit_and_another_job_on_its_port_is_named():
     address = f"127.0.0.1:{free_port()}"
     done, limit = in_process("1", address)
     alone = f"minipod: process 1: process 0 could not be reached at {address} within {limit} s (Connection refused)\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", alone)
     done, limit = in_process("0", address)
     assert done.returncode == 1 and f"process 1 did not come within {limit} s" in done.stdout
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        done, _ = in_process("0", f"127.0.0.1:{other.getsockname()[1]}")
+    assert done.returncode == 1 and "process 0 cannot listen there" in done.stdout
+    assert "another job's coordinator?" in done.stdout
 
 
 OPEN_MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
@@ -237,12 +249,15 @@ def test_of_many_processes_the_odd_ones_are_named():
     )
 
 
-def test_the_driver_is_a_version_that_is_compared(tmp_path: Path):
-    told = tmp_path / "version"
-    told.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Tue Jan 21\nGCC version: 12\n")
-    assert installed.nvidia_driver(told) == "570.86.15"
-    told.write_text(
-        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (dvs-builder)\n"
-    )
-    assert installed.nvidia_driver(told) == "580.159.04"
-    assert installed.nvidia_driver(tmp_path / "none") == ""
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Tue Jan 21\nGCC version: 12", "570.86.15"),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (dvs)", "580.159.04"),
+        (None, ""),
+    ],
+)
+def test_the_driver_is_a_version_that_is_compared(line: str | None, version: str, tmp_path: Path):
+    if line:
+        (tmp_path / "version").write_text(line)
+    assert installed.nvidia_driver(tmp_path / "version") == version

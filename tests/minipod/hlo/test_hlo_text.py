@@ -21,26 +21,20 @@ ENTRY %main (p: f32[8,128]) -> f32[8,128] {
 """
 
 
-def test_an_instruction_goes_on_with_the_next_line_while_its_brackets_are_open():
+def test_an_instruction_goes_on_while_its_brackets_are_open_and_one_that_is_never_closed_is_said_of_its_own_line():
     entry = text.parse(KERNEL).computations["main"]
     assert list(entry) == ["p", "k", "t"] and entry.root.name == "t"
     assert entry["k"].operand_names == ("p",)
     assert entry["k"].attributes["custom_call_target"] == '"tpu_custom_call"'
     assert set(entry["k"].attributes) == {"custom_call_target", "frontend_attributes", "metadata", "backend_config"}
-
-
-@pytest.mark.parametrize(
-    ("change", "line"),
-    [
-        (('metadata={op_name="jit(f)/pallas_call"}', "metadata={"), "%k = f32[8,128]"),
-        (("negate(%k)", "negate(%k"), "ROOT %t = f32[8,128]{1,0:T(8,128)} negate(%k"),
-        (("parameter(0)", "parameter(0"), "%p = f32[8,128]{1,0:T(8,128)} parameter(0"),
-    ],
-)
-def test_a_bracket_that_is_never_closed_is_said_of_its_own_line(change, line):
-    with pytest.raises(ValueError, match="a bracket is never closed: ") as said:
-        text.parse(KERNEL.replace(*change))
-    assert line in str(said.value) and "\n" not in str(said.value)
+    for old, new, line in (
+        ('metadata={op_name="jit(f)/pallas_call"}', "metadata={", "%k = f32[8,128]"),
+        ("negate(%k)", "negate(%k", "ROOT %t = f32[8,128]{1,0:T(8,128)} negate(%k"),
+        ("parameter(0)", "parameter(0", "%p = f32[8,128]{1,0:T(8,128)} parameter(0"),
+    ):
+        with pytest.raises(ValueError, match="a bracket is never closed: ") as said:
+            text.parse(KERNEL.replace(old, new))
+        assert line in str(said.value) and "\n" not in str(said.value)
 
 
 def test_of_programs_for_one_device_the_compiled_one_is_told_from_the_lowered_one():

@@ -13,7 +13,7 @@ COST = (
 SIZE = 4 * 8 * 128
 
 
-def program(said: str, target: str = "tpu_custom_call", around: str = "") -> text.Program:
+def program(said: str, target: str) -> text.Program:
     call = f'custom-call(%p, %p), custom_call_target="{target}", backend_config={{{PLACE % said}}}'
     return text.parse(
         "HloModule k, is_scheduled=true\n\nENTRY %main (p: f32[8,128]) -> f32[8,128] {\n"
@@ -23,17 +23,19 @@ def program(said: str, target: str = "tpu_custom_call", around: str = "") -> tex
     )
 
 
-def test_a_kernel_costs_what_it_says():
-    found = work.work(program(COST % (1000, 70)))
-    assert found == work.Work({"kernel": 2 * 4320133120}, moved=2000, sent=140)
-    found = work.work(program(COST % (0, 0)))  # of bytes it says nothing: its operands and results are moved
-    assert found == work.Work({"kernel": 2 * 4320133120}, moved=2 * 3 * SIZE)
-
-
-def test_a_kernel_that_says_nothing_is_named():
-    found = work.work(program(""))
-    assert found == work.Work({}, moved=2 * 3 * SIZE, unseen={"flash_attention": 2})
-    assert work.work(program("", target="__gpu$xla.gpu.triton")).unseen == {"flash_attention": 2}
+@pytest.mark.parametrize(
+    ("said", "target", "expected"),
+    [
+        (COST % (1000, 70), "tpu_custom_call", work.Work({"kernel": 2 * 4320133120}, moved=2000, sent=140)),
+        # of bytes it says nothing: its operands and results are moved
+        (COST % (0, 0), "tpu_custom_call", work.Work({"kernel": 2 * 4320133120}, moved=2 * 3 * SIZE)),
+        ("", "tpu_custom_call", work.Work({}, moved=2 * 3 * SIZE, unseen={"flash_attention": 2})),
+        ("", "__gpu$xla.gpu.triton", work.Work({}, moved=2 * 3 * SIZE, unseen={"flash_attention": 2})),
+        (COST % (1000, 70), "lapack_sgetrf", work.Work({}, moved=2 * 3 * SIZE)),  # no kernel
+    ],
+)
+def test_a_kernel_costs_what_it_says_and_one_that_says_nothing_is_named(said, target, expected):
+    assert work.work(program(said, target)) == expected
 
 
 def softmax(q: int, k: int, tiling: str, place: str = "", name: str = "online-softmax") -> text.Program:
@@ -59,38 +61,23 @@ def test_the_compilers_own_softmax_is_one_product_and_reads_values_for_each_bloc
     assert work.work(softmax(q, k, tiling)) == work.Work({"kernel": product}, moved=scores + again * values + result)
     fast = work.work(softmax(q, k, tiling, place="fast"))  # the scores need not leave the fast memory
     assert fast == work.Work({"kernel": product}, moved=again * values + result)
+    for another in softmax(q, k, tiling, name="jit(f)/online-softmax"), softmax(q, k, "all"):
+        assert work.work(another).unseen == {"online-softmax": 1}  # somebody's kernel with its name
 
 
-def test_a_kernel_that_somebody_names_like_it_is_unseen():
-    assert work.work(softmax(256, 256, "256,256", name="jit(f)/online-softmax")).unseen == {"online-softmax": 1}
-    assert work.work(softmax(256, 256, "all")).unseen == {"online-softmax": 1}
-
-
-def test_what_is_no_kernel_is_not_named():
-    found = work.work(program(COST % (1000, 70), "lapack_sgetrf"))
-    assert (found.unseen, found.flops) == ({}, {})
-
-
-def test_of_branches_the_most_of_each_kernel_counts_and_a_loop_multiplies():
+def test_of_branches_the_most_of_each_kernel_counts():
     call = f'custom-call(%x), custom_call_target="tpu_custom_call", backend_config={{{PLACE % ""}}}'
     one, two = f"  ROOT %k.1 = f32[8] {call}", f"  %k.2 = f32[8] {call}\n  ROOT %k.3 = f32[8] {call}"
     branches = "".join(
         f"%{name} (x: f32[8]) -> f32[8] {{\n  %x = f32[8] parameter(0)\n{lines}\n}}\n\n"
         for name, lines in {"a": one, "b": two, "c": one.replace("%k.", "%other.")}.items()
     )
-    body = (
-        "%body (s: (f32[8])) -> (f32[8]) {\n  %s = (f32[8]) parameter(0)\n"
-        "  %v = f32[8] get-tuple-element(%s), index=0\n  %i = s32[] constant(0)\n"
-        "  %w = f32[8] conditional(%i, %v, %v, %v), branch_computations={%a, %b, %c}\n"
-        "  ROOT %t = (f32[8]) tuple(%w)\n}\n\n"
-        "%test (s: (f32[8])) -> pred[] {\n  %s = (f32[8]) parameter(0)\n  ROOT %p = pred[] constant(true)\n}\n\n"
-    )
     entry = (
-        "ENTRY %main (s: (f32[8])) -> (f32[8]) {\n  %s = (f32[8]) parameter(0)\n  ROOT %l = (f32[8]) while(%s), "
-        'condition=%test, body=%body, backend_config={"known_trip_count":{"n":"5"}}\n}\n'
+        "ENTRY %main (i: s32[], v: f32[8]) -> f32[8] {\n  %i = s32[] parameter(0)\n  %v = f32[8] parameter(1)\n"
+        "  ROOT %w = f32[8] conditional(%i, %v, %v, %v), branch_computations={%a, %b, %c}\n}\n"
     )
-    found = work.work(text.parse(f"HloModule k, is_scheduled=true\n\n{branches}{body}{entry}"))
-    assert found.unseen == {"k": 10, "other": 5} and found.loops == {}
+    found = work.work(text.parse(f"HloModule k, is_scheduled=true\n\n{branches}{entry}"))
+    assert found.unseen == {"k": 2, "other": 1}
 
 
 def test_products_of_two_types_are_work_of_the_wider():

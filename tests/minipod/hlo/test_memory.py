@@ -32,11 +32,9 @@ TAKE = "gather(%t, %i), offset_dims={1}, collapsed_slice_dims={0}, start_index_m
 )
 def test_an_instruction_moves_what_it_reads_and_writes(line, expected):
     assert moved(f"{TABLE}  ROOT %x = {line}") == expected
-
-
-def test_the_done_of_what_was_counted_at_its_start_moves_nothing():
-    start = "  %s = (bf16[4096,512]{1,0:S(1)}, bf16[4096,512]{1,0}, u32[]) copy-start(%t)\n"
-    assert moved(f"{TABLE}{start}  ROOT %x = bf16[4096,512]{{1,0}} copy-done(%s)") == 4096 * ROW
+    if " copy-start(" in line:  # its done moves nothing more
+        done = "\n  ROOT %y = bf16[4096,512]{1,0} copy-done(%x)"
+        assert moved(f"{TABLE}  %x = {line}{done}") == expected
 
 
 def fused(lines: str, call: str, more: str = "") -> int:
@@ -101,17 +99,13 @@ def test_an_update_in_a_fusion_touches_what_it_updates(lines, rows):
     assert updated(lines, ADD) == rows * ROW
 
 
-def test_a_scatter_that_overwrites_reads_nothing_of_what_was_there():
-    assert updated(f"{INDICES}  ROOT {SCATTER}", REPLACE) == 16 * ROW
-
-
-def test_scatter_and_update_outside_a_fusion_are_in_place_too():
-    entry = UPDATE + INDICES
-    assert moved(f"{entry}  ROOT {IN_PLACE}") == 16 * ROW
-    assert moved(f"{entry}  ROOT {SCATTER}", ADD) == 24 * ROW + 8 * 4
-
-
-def test_an_update_in_a_fusion_in_a_fusion_touches_what_it_updates():
+def test_updates_one_after_the_other_outside_a_fusion_and_in_a_fusion_in_a_fusion_are_in_place_too():
+    assert updated(f"{INDICES}  ROOT {SCATTER}", REPLACE) == 16 * ROW  # overwrites: what was there is not read
+    steps = [f"  %w{i + 1} = bf16[4096,512]{{1,0}} dynamic-update-slice(%w{i}, %u, %j, %j)" for i in range(400)]
+    steps[0], steps[-1] = steps[0].replace("%w0", "%a"), steps[-1].replace("  %w400", "  ROOT %w400")
+    assert updated("\n".join(steps)) == (8 + 400 * 8) * ROW
+    assert moved(f"{UPDATE}{INDICES}  ROOT {IN_PLACE}") == 16 * ROW
+    assert moved(f"{UPDATE}{INDICES}  ROOT {SCATTER}", ADD) == 24 * ROW + 8 * 4
     inner = f"%g () -> bf16[] {{\n{UPDATE}  ROOT {IN_PLACE}\n}}\n"
     call = "bf16[4096,512]{1,0} fusion(%a, %u), kind=kLoop, output_to_operand_aliasing={{}: (0, {})}, calls=%g"
     assert updated(f"  ROOT %v = {call}", inner) == 16 * ROW
@@ -119,28 +113,19 @@ def test_an_update_in_a_fusion_in_a_fusion_touches_what_it_updates():
     assert updated(sliced, inner, "bf16[64,512]{1,0}") == (64 + 8 + 64) * ROW
 
 
-def test_collectives_between_arrays_in_fast_memory_move_nothing_in_the_large_one():
+@pytest.mark.parametrize(
+    ("given", "made", "rows"), [("", "", 8 + 32), (":S(1)", "", 32), ("", ":S(1)", 8), (":S(1)", ":S(1)", 0)]
+)
+def test_collectives_between_arrays_in_fast_memory_move_nothing_in_the_large_one(given, made, rows):
+    """The result of one in a fusion lies where that of the fusion does."""
     line = "all-gather(%p), replica_groups={{0,1,2,3}}, dimensions={0}"
-    for given, made, rows in (("", "", 8 + 32), (":S(1)", "", 32), ("", ":S(1)", 8), (":S(1)", ":S(1)", 0)):
-        entry = f"  %p = bf16[8,512]{{1,0{given}}} parameter(0)\n  ROOT %g = bf16[32,512]{{1,0{made}}} {line}"
-        assert moved(entry) == rows * ROW
-
-
-def test_the_result_of_a_collective_in_a_fusion_lies_where_that_of_the_fusion_does():
-    for made, rows in (("", 8 + 32), (":S(1)", 8)):
-        inside = (
-            "%f () -> bf16[] {\n  %q = bf16[8,512]{1,0} parameter(0)\n"
-            "  %g = bf16[32,512]{1,0} all-gather(%q), replica_groups={{0,1,2,3}}, dimensions={0}\n"
-            f'  ROOT %r = bf16[32,512]{{1,0{made}}} custom-call(%g), custom_call_target="Keep"\n}}\n'
-        )
-        call = f"bf16[32,512]{{1,0{made}}} fusion(%p), kind=kCustom, calls=%f"
-        assert moved(f"  %p = bf16[8,512]{{1,0}} parameter(0)\n  ROOT %x = {call}", inside) == rows * ROW
-
-
-def test_four_hundred_updates_one_after_the_other_count_once_each():
-    steps = [f"  %w{i + 1} = bf16[4096,512]{{1,0}} dynamic-update-slice(%w{i}, %u, %j, %j)" for i in range(400)]
-    steps[0], steps[-1] = steps[0].replace("%w0", "%a"), steps[-1].replace("  %w400", "  ROOT %w400")
-    assert updated("\n".join(steps)) == (8 + 400 * 8) * ROW
+    entry = f"  %p = bf16[8,512]{{1,0{given}}} parameter(0)\n  ROOT %g = bf16[32,512]{{1,0{made}}}"
+    assert moved(f"{entry} {line}") == rows * ROW
+    inside = (
+        f"%f () -> bf16[] {{\n  %p = bf16[8,512]{{1,0{given}}} parameter(0)\n  %g = bf16[32,512]{{1,0}} {line}\n"
+        f'  ROOT %r = bf16[32,512]{{1,0{made}}} custom-call(%g), custom_call_target="Keep"\n}}\n'
+    )
+    assert moved(f"{entry} fusion(%p), kind=kCustom, calls=%f", inside) == rows * ROW
 
 
 HOST = "  %h = f32[4,2048,512]{2,1,0:S(5)} parameter(2)\n  %u = f32[1,2048,512]{2,1,0} parameter(3)\n"

@@ -62,13 +62,21 @@ def run(*lines, more=""):
     return timeline(program(*lines, more=more), MACHINE)
 
 
-def test_a_copy_is_waited_for_as_far_as_no_product_hides_it():
-    one = run(copy("a", 3), product("x"), copied("a"), product("y"))
-    # 0-1 product, 1-3 the rest of the copy, 3-4 product
-    assert (one.seconds, one.compute, one.memory, one.for_memory) == (4.0, 2.0, 3.0, 2.0)
-    hidden = run(copy("a", 1), product("x"), product("y"), copied("a"))
-    assert (hidden.seconds, hidden.for_memory) == (2.0, 0.0)
-    assert run(product("x"), copy("a", 3)).seconds == 4.0  # without a done the step ends with the copy
+@pytest.mark.parametrize(
+    ("lines", "seconds", "for_memory"),
+    [
+        # 0-1 product, 1-3 the rest of the copy, 3-4 product
+        ([copy("a", 3), product("x"), copied("a"), product("y")], 4.0, 2.0),
+        ([copy("a", 1), product("x"), product("y"), copied("a")], 2.0, 0.0),
+        ([product("x"), copy("a", 3)], 4.0, 3.0),  # without a done the step ends with the copy
+        # one copy after the other, as they were started: a to 1, then b under the product to 2, its rest to 3
+        ([copy("a", 1), copy("b", 2), copied("a"), product("x"), copied("b")], 3.0, 2.0),
+        ([copy("a", 1), copy("b", 2), copied("b"), product("x"), copied("a")], 4.0, 3.0),
+    ],
+)
+def test_a_copy_is_waited_for_as_far_as_no_product_hides_it(lines, seconds, for_memory):
+    one = run(*lines)
+    assert (one.seconds, one.for_memory) == (seconds, for_memory)
 
 
 def test_the_memory_serves_the_running_instruction_first():
@@ -79,14 +87,6 @@ def test_the_memory_serves_the_running_instruction_first():
     reads = f"  %n = {FAST} dot(%h, %g), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
     own = "".join(f"  %{name} = f32[8,8]{{1,0}} parameter({i})\n" for i, name in enumerate("hg", 3))
     assert run(own, copy("a"), reads, copied("a")).seconds == 1.5
-
-
-def test_copies_come_one_after_the_other_as_they_were_started():
-    first = run(copy("a", 1), copy("b", 2), copied("a"), product("x"), copied("b"))
-    # a to 1, then b under the product to 2, its rest to 3
-    assert (first.seconds, first.for_memory) == (3.0, 2.0)
-    second = run(copy("a", 1), copy("b", 2), copied("b"), product("x"), copied("a"))
-    assert (second.seconds, second.for_memory) == (4.0, 3.0)
 
 
 def test_a_collective_that_is_not_asynchronous_holds_the_core_and_not_the_memory():
@@ -208,14 +208,6 @@ def test_a_collective_that_one_fusion_starts_and_another_ends():
     reads = "  %q = f32[16,16]{1,0} parameter(2)\n  %e = f32[16,16]{1,0} negate(%q)\n"
     more = more.replace(f"  %p = {FAST} parameter(0)\n", f"  %p = {FAST} parameter(0)\n{reads}")
     assert run(*large, more=more).memory == 3.0
-
-
-def test_what_the_machine_has_no_figure_for_is_said_in_its_own_words():
-    def unknown(flops):
-        raise ValueError("no figure for s4")
-
-    with pytest.raises(ValueError, match="^no figure for s4$"):
-        timeline(program(product("x")), Machine(unknown, MACHINE.memory, MACHINE.network))
 
 
 def test_on_request_what_is_in_fast_memory_lasts_as_long_as_the_compiler_expects():

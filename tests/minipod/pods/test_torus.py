@@ -98,12 +98,6 @@ def test_a_permute_goes_where_the_chips_are():
     assert traffic.seconds([ahead], "TPU v5e", snake) == pytest.approx(SIZE / 4.5e10)
 
 
-def test_a_box_is_full_or_none():
-    assert torus.box([(0, 0), (0, 1), (1, 0), (1, 1)], (4, 4)) == (2, 2)
-    assert torus.box([(0, 0), (2, 0)], (4, 4)) is None
-    assert torus.box([(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0)], (2, 2, 1)) == (2, 1, 1)  # two devices a chip
-
-
 @pytest.mark.parametrize("name, axes", [("v4:4x4x4", {"a": 16, "b": 4}), ("v5e:8x16", {"a": 128, "b": 1})])
 def test_a_lower_bound_is_no_more_than_the_estimate_where_there_is_one(name, axes):
     mesh = pods.mesh(name, **axes)
@@ -126,12 +120,8 @@ def test_what_is_known_is_summed_and_what_is_only_bounded_is_told_apart():
     assert found.seconds == pytest.approx(sure + 3 * SIZE / (2 * 4.5e10))  # a corner has two links
     assert found.bounded == pytest.approx(3 * SIZE / (2 * 4.5e10))
     assert traffic.at_least([known], "TPU v5e", mesh) == traffic.AtLeast(sure)
-
-
-def test_a_part_of_an_axis_is_called_so():
-    mesh = pods.mesh("v5e:2x4", data=2, model=4)
     split = Collective("all-gather", ((0, 2), (1, 3), (4, 6), (5, 7)), SIZE)
-    note = traffic.at_least([split], "TPU v5e", mesh).notes[0]
+    note = traffic.at_least([split], "TPU v5e", pods.mesh("v5e:2x4", data=2, model=4)).notes[0]
     assert note.startswith("the groups of this all-gather over part of model are no boxes of the torus 2x4")
 
 

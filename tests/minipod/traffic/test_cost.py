@@ -22,42 +22,27 @@ def collective(op, size, count, axes=None):
 
 
 @pytest.mark.parametrize(
-    "op, on, expected",
+    "op, on, expected, hops",
     [
         # 8 devices, 800 bytes: each device lacks 700 of what is gathered.
-        ("all-gather", TORUS, 0.35),  # 350 from either side
-        ("all-gather", LINE, 0.7),  # the last device has one neighbour
-        ("all-gather", RING, 0.7),
-        ("all-gather", SWITCH, 0.7),
-        ("reduce-scatter", TORUS, 0.35),
-        ("all-reduce", TORUS, 0.7),
-        ("all-reduce", RING, 1.4),
+        ("all-gather", TORUS, 0.35, 4),  # 350 from either side; the opposite device is 4 hops away
+        ("all-gather", LINE, 0.7, 7),  # the last device has one neighbour
+        ("all-gather", RING, 0.7, 7),
+        ("all-gather", SWITCH, 0.7, 1),
+        ("reduce-scatter", TORUS, 0.35, 4),
+        ("all-reduce", TORUS, 0.7, 8),
+        ("all-reduce", RING, 1.4, 14),
         # 8 pieces of 100 bytes a device.
-        ("all-to-all", TORUS, 0.8),  # 4 + 3 + 2 + 1 right and 3 + 2 + 1 left, evened out: 8 pieces
-        ("all-to-all", LINE, 1.6),  # 4 × 4 pieces cross the middle
-        ("all-to-all", RING, 2.8),  # 7 + 6 + … + 1 = 28 pieces
-        ("all-to-all", SWITCH, 0.7),
-        ("ragged-all-to-all", SWITCH, 0.7),
-        ("collective-broadcast", TORUS, 0.4),
-        ("collective-broadcast", SWITCH, 0.8),
+        ("all-to-all", TORUS, 0.8, 4),  # 4 + 3 + 2 + 1 right and 3 + 2 + 1 left, evened out: 8 pieces
+        ("all-to-all", LINE, 1.6, 7),  # 4 × 4 pieces cross the middle
+        ("all-to-all", RING, 2.8, 7),  # 7 + 6 + … + 1 = 28 pieces
+        ("ragged-all-to-all", SWITCH, 0.7, 1),
+        ("collective-broadcast", TORUS, 0.4, 4),
+        ("collective-broadcast", SWITCH, 0.8, 1),
     ],
 )
-def test_bytes_over_the_links_that_a_device_has(op, on, expected):
+def test_bytes_over_the_links_that_a_device_has_and_few_bytes_cost_their_hops(op, on, expected, hops):
     assert time_model.seconds(collective(op, 800, 8), on) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    "op, on, hops",
-    [
-        ("all-gather", TORUS, 4),  # to the opposite device
-        ("all-gather", LINE, 7),
-        ("all-gather", RING, 7),
-        ("all-gather", SWITCH, 1),
-        ("all-reduce", TORUS, 8),
-        ("all-to-all", LINE, 7),
-    ],
-)
-def test_few_bytes_cost_their_hops(op, on, hops):
     assert time_model.seconds(collective(op, 8, 8), replace(on, latency=SLOW)) == pytest.approx(hops * SLOW)
 
 
@@ -78,13 +63,10 @@ def test_an_axis_closes_where_its_size_is_a_multiple_and_all_do_or_none():
     cubes = replace(TORUS, closes=4)
     sizes = {n: time_model.seconds(collective("all-gather", 1000 * n, n), cubes) for n in (2, 4, 6, 8)}
     assert sizes == pytest.approx({2: 1, 4: 1.5, 6: 5, 8: 3.5})
+    assert time_model.seconds(collective("all-gather", 2000, 2), TORUS) == 1.0  # of two devices, one link
     four = collective("all-gather", 4000, 4, axes=("z",))
     assert time_model.seconds(four, cubes, {"x": 2, "y": 2, "z": 4}) == pytest.approx(3)
     assert time_model.seconds(four, cubes, {"x": 4, "y": 8, "z": 4}) == pytest.approx(1.5)
-
-
-def test_two_devices_have_one_link_between_them():
-    assert time_model.seconds(collective("all-gather", 2000, 2), TORUS) == 1.0
 
 
 def permute(*pairs):
@@ -114,27 +96,19 @@ def test_a_permute_is_routed_the_shorter_way_and_the_busiest_link_counts(c, on, 
     assert time_model.seconds(replace(c, bytes=1), replace(on, latency=SLOW), mesh) == pytest.approx(hops * SLOW)
 
 
-def test_times_multiply_and_of_branches_the_slowest_counts():
-    gather = collective("all-gather", 800, 8)
-    either = [replace(gather, branch=((0, n),), times=n + 1) for n in (0, 1)]
-    assert traffic.seconds([replace(gather, times=5)], SWITCH) == pytest.approx(3.5)
-    assert traffic.seconds([gather, *either], SWITCH) == pytest.approx(0.7 + 1.4)
-    assert traffic.seconds([], SWITCH) == 0
-
-
-def test_another_mesh_or_interconnect_is_refused():
+def test_another_mesh_interconnect_or_link_is_refused():
     for other in (AbstractMesh((8,), ("z",)), AbstractMesh((4,), ("x",))):
         with pytest.raises(ValueError, match="is not the one on which these collectives run"):
             traffic.seconds([collective("all-gather", 800, 8, axes=("x",))], TORUS, other)
     with pytest.raises(ValueError, match="no interconnect is called 'TPU v9': TPU v4, TPU v5e"):
         traffic.seconds([], "TPU v9")
+    for wrong in ({"bytes_per_second": 0}, {"latency": -1e-6}, {"closes": 0}, {"shape": "tree"}):
+        with pytest.raises(ValueError, match="the link 'torus'"):
+            replace(TORUS, **wrong)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [{"bytes_per_second": 0}, {"latency": -1e-6}, {"closes": 0}, {"shape": "tree"}],
-    ids=lambda w: next(iter(w)),
-)
-def test_a_link_that_cannot_be_is_refused(wrong):
-    with pytest.raises(ValueError, match="the link 'torus'"):
-        replace(TORUS, **wrong)
+def test_times_multiply_and_of_branches_the_slowest_counts():
+    gather = collective("all-gather", 800, 8)
+    either = [replace(gather, branch=((0, n),), times=n + 1) for n in (0, 1)]
+    assert traffic.seconds([gather, *either], SWITCH) == pytest.approx(0.7 + 1.4)
+    assert traffic.seconds([], SWITCH) == 0

@@ -60,24 +60,17 @@ def test_branches_are_alternatives_and_the_one_that_sends_most_counts():
     assert traffic.total([whole, summed]) == 1750
 
 
-def test_the_gradients_of_a_data_parallel_step_are_summed_once():
-    def loss(p, x):
-        return ((jnp.tanh(x @ p["a"]) @ p["b"]) ** 2).mean()
-
-    p = jax.device_put({"a": jnp.ones((16, 32)), "b": jnp.ones((32, 4))}, NamedSharding(mesh(), P()))
-    collectives = traffic.of(jax.grad(loss), p, along_x((64, 16)))
-    assert {c.op for c in collectives} == {"all-reduce"}
-    assert traffic.total(collectives) == 7 * (16 * 32 + 32 * 4)  # 2 × 7/8 × 4 bytes each
-
-
-def test_axes_are_those_of_the_mesh_in_its_order():
+def test_axes_are_those_of_the_mesh_in_its_order_and_those_of_size_one_move_nothing():
     cube = mesh((2, 2, 2), ("a", "b", "c"))
-    for axes in [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("c", "a"), ("a", "b", "c")]:
+    for axes in [("b",), ("a", "c"), ("c", "a"), ("a", "b", "c")]:
         left = tuple(n for n in ("a", "b", "c") if n not in axes)
         f = mapped(lambda x, axes=axes: lax.psum(x, axes), cube, P("a", "b", "c"), P(*left))
-        (c,) = traffic.of(f, jnp.ones((4, 4, 4)))
-        assert c.axes == tuple(sorted(axes))
-        assert c.bytes == 4 * 4 * 4 * 4 // 8
+        assert seen(traffic.of(f, jnp.ones((4, 4, 4)))) == [("all-reduce", tuple(sorted(axes)), 32, 1)]
+    flat = mesh((1, 8), ("x", "y"))
+    for axes in ("y", ("x", "y")):
+        found = traffic.of(total(flat, axes), jnp.ones(16), mesh=flat)
+        assert seen(found) == [("all-reduce", ("y",), 64, 1)]
+        assert traffic.seconds(found, "TPU v4", flat) == traffic.seconds(found, "TPU v4")
 
 
 @pytest.mark.parametrize(
@@ -107,11 +100,9 @@ def test_arguments_that_lie_nowhere_in_particular_take_the_mesh_from_the_program
 
     jax.grad(jax.jit(loss))(jnp.ones(8))
     assert found == [[("all-reduce", ("x",), 4, 1)]]
-
-
-def test_explicit_axes_and_pmap_are_read_too():
-    x = along_x((8, 4), kind=AxisType.Explicit)
-    assert seen(traffic.of(lambda x: x.sum(0), x)) == [("all-reduce", ("x",), 16, 1)]
+    assert seen(traffic.of(lambda x: x.sum(0), along_x((8, 4), kind=AxisType.Explicit))) == [
+        ("all-reduce", ("x",), 16, 1)
+    ]
     f = jax.pmap(lambda x: lax.psum(x, "i"), "i")
     assert seen(traffic.of(f, np.ones((8, 3), np.float32))) == [("all-reduce", ("i",), 12, 1)]
 
@@ -123,14 +114,6 @@ def test_what_moves_nothing_is_no_collective():
     assert traffic.total(alone) == traffic.seconds(alone, "TPU v5e", one) == 0
     assert str(traffic.table(alone)) == "no collective: nothing is sent (compiled for CPU)"
     assert "no collective: nothing is sent" in traffic.table([])._repr_html_()
-
-
-@pytest.mark.parametrize("axes", ["y", ("x", "y")])
-def test_an_axis_of_size_one_is_none_along_which_anything_moves(axes):
-    on = mesh((1, 8), ("x", "y"))
-    found = traffic.of(total(on, axes), jnp.ones(16), mesh=on)
-    assert seen(found) == [("all-reduce", ("y",), 64, 1)]
-    assert traffic.seconds(found, "TPU v4", on) == traffic.seconds(found, "TPU v4")
 
 
 def test_what_cannot_be_read_is_refused_in_one_sentence():
@@ -169,14 +152,8 @@ def test_a_table_shows_each_kind_once_in_text_and_html():
 def test_a_table_says_what_the_program_was_compiled_for():
     x = along_x((8, 6))
     here = jax.jit(lambda x: x.sum(0)).lower(x).compile().as_text() or ""
-    tiled = (  # as the TPU's compiler writes it
-        "HloModule jit_f, entry_computation_layout={(f32[6]{0:T(128)})->f32[6]{0:T(128)}}, num_partitions=8\n\n"
-        "ENTRY %main (p: f32[6]) -> f32[6] {\n"
-        "  %p = f32[6]{0:T(128)} parameter(0)\n"
-        "  ROOT %all-reduce = f32[6]{0:T(128)} all-reduce(%p), channel_id=1, replica_groups=[1,8]<=[8], "
-        "use_global_device_ids=true, to_apply=%add\n"
-        "}\n"
-    )
+    tiled = here.replace("f32[6]{0}", "f32[6]{0:T(128)}")  # as the TPU's compiler writes it
+    assert tiled != here
     bills = {
         "given arrays": (traffic.of(lambda x: x.sum(0), x), "CPU"),
         "given a mesh": (traffic.read(here, mesh()), "CPU"),
@@ -199,9 +176,8 @@ def test_what_devices_send_is_exact_and_an_int_where_it_is_whole():
     whole = traffic.sent("all-reduce", 4, 8, times=5)
     assert whole == 35 and isinstance(whole, int)
     assert [line.split()[-1] for line in str(traffic.table(thirds[:1])).splitlines()] == ["sent", "5.3", "5.3"]
-
-
-@pytest.mark.parametrize("op, devices", [("psum", 8), ("all-reduce", 0)])
-def test_what_is_no_collective_of_devices_is_refused(op, devices):
-    with pytest.raises(ValueError, match=f"a collective of {devices} devices called '{op}' is not known: all-reduce,"):
-        traffic.sent(op, 4, devices)
+    for op, devices in (("psum", 8), ("all-reduce", 0)):
+        with pytest.raises(
+            ValueError, match=f"a collective of {devices} devices called '{op}' is not known: all-reduce,"
+        ):
+            traffic.sent(op, 4, devices)

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import pytest
@@ -27,6 +28,8 @@ def test_it_serves_the_book_until_ctrl_c(book):
             address = re.search(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())[0]
             with urllib.request.urlopen(address, timeout=600) as answer:
                 assert answer.read() == b"the front page"
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"{address}%00", timeout=600)
             server.send_signal(signal.SIGINT)
             assert server.stderr.read() == "" and server.wait(600) == 0
         finally:

@@ -71,14 +71,14 @@ def test_every_link_in_the_book_has_its_end_and_what_paper_cannot_follow_or_show
     inner = {href[1:] for href in hrefs if href.startswith("#")}
     assert "ch02_two.sec-there" in inner and inner <= set(ids)
     assert [href for href in hrefs if not href.startswith("#")] == ["https://example.org/x"]
-    text = articles.words(book.articles[0].body)
+    text = articles.text_of(book.articles[0].body)
     assert "and a file" in text and [word for word in ("furniture", "#", "Colab") if word in text] == []
 
 
 def test_hints_and_solutions_stand_at_the_end_with_links_there_and_back(book):
     chapter, _, solutions = book.articles
-    assert "Try." not in articles.words(chapter.body)
-    assert re.search(r"Hint 1 ?Try\..*Solution ?sum\(x\)", articles.words(solutions.body))
+    assert "Try." not in articles.text_of(chapter.body)
+    assert re.search(r"Hint 1 ?Try\..*Solution ?sum\(x\)", articles.text_of(solutions.body))
     there = [e.get("href") for e in chapter.body.iter("a") if "numbered" in (e.get("class") or "")]
     back = [e.get("href") for e in solutions.body.iter("a")]
     assert (there, back) == (["#solutions.ch01_one.ex-sum"], ["#ch01_one.ex-sum"])
@@ -183,7 +183,7 @@ def test_the_whole_book_is_printed_with_a_bookmark_for_each_page_and_its_cheat_s
     titles = {" ".join(o["/Title"].split()) for o in outline(reader.outline)}
     assert {article.title for article in book.articles} <= titles
     cover = unicodedata.normalize("NFKC", reader.pages[0].extract_text())  # some characters come as radicals
-    assert book.words["subtitle"].split()[0] in cover and "English" not in cover and "中文" not in cover
+    assert book.ui["subtitle"].split()[0] in cover and "English" not in cover and "中文" not in cover
     book = whole.put_together(html, edition, [("To look things up", "sheet")])
     reader = PdfReader(paper.write(book, tmp_path)[0])
     first = reader.get_destination_page_number(reader.named_destinations["/sheet.top"])
@@ -221,7 +221,7 @@ def test_the_book_and_each_chapter_have_one_with_its_own_picture_of_which_nothin
     assert list(found) == ["index", *(article.name for article in chapters)]
     assert len(chapters) == len(chosen) if chosen else len(chapters) > 20
     for article in chapters:
-        words = book.words["chapter"].format(article.number)
+        words = book.ui["chapter"].format(article.number)
         assert f'<p class="number">{words}</p>' in found[article.name], article.name
         own = next(article.body.iter("svg"), None)
         assert found[article.name].count("<svg") == 1 and (own is None or own.get("viewBox") in found[article.name])

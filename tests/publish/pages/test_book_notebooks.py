@@ -81,7 +81,7 @@ def test_every_notebook_is_valid_and_plain_markdown(edition):
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_an_exercise_is_its_statement_its_blank_and_its_check(edition):
-    words = {name: row[edition] for name, row in terms.ui().items()}
+    words = terms.ui_in(edition)
     for chapter in (c for c in sources(edition) if c.startswith("ch")):
         cells = take_away(chapter, edition).cells
         for name in functions(ROOT / "lessons" / chapter / "exercises.py"):

@@ -7,6 +7,7 @@ import re
 import pytest
 from small_book import each_edition
 
+from publish import reading_time
 from publish.chapter_toml import read_chapters
 from publish.page import ROOT
 
@@ -22,7 +23,9 @@ def test_the_head_of_a_built_chapter_says_number_and_minutes(html, edition):
     for chapter in read_chapters(ROOT / "lessons")[0]:
         page = (html / edition / f"{chapter.lesson}.html").read_text("utf-8")
         head = re.search(r'<p class="chapter">(.*?)</p>\s*<h1>', page)
-        assert head and head[1].endswith(f" · {HEADS[edition].format(chapter.read, chapter.solve)}"), chapter.lesson
+        assert head and head[1].endswith(
+            f" · {HEADS[edition].format(reading_time.minutes(chapter.lesson, ROOT), chapter.solve)}"
+        ), chapter.lesson
         numbers = re.findall(r'<figcaption><a href="#([\w-]+)">\w+ (\d+\.\d+)</a>', page)
         assert [n for _, n in numbers] == [f"{chapter.number}.{i}" for i in range(1, len(numbers) + 1)]
         assert all(page.count(f'id="{where}"') == 1 for where, _ in numbers)

@@ -1,12 +1,14 @@
 """What chapter.toml says comes into the order of the book and the tables; one language is enough to make the book."""
 
+import json
+
 import pytest
 import small_book
 import small_chapter
 from small_book import replace
 
 from grader.exercise.progress import all_exercises
-from publish import addresses, sync
+from publish import addresses, reading_time, sync
 from publish.author.templates import MARK
 from publish.lists import lists
 from publish.outputs.execute import measures
@@ -154,6 +156,17 @@ def test_what_a_chapter_says_to_instructors_comes_into_their_guide(folder):
     assert "  - Expect: squared (*Twice*)\n" in said["en"] and "  - 可以问：为什么？\n" in said["zh-Hans"]
     replace(folder / FACTS, "twice.squared", "twice.cubed")
     assert lists(folder).problems == [f"{FACTS}: wrong: words.toml has no mistake «twice.cubed»"]
+
+
+def test_the_time_to_read_is_counted_to_the_first_exercise(folder):
+    """4,760 words take 20 minutes, 100 lines of code and 100 that they print 10."""
+    page = folder / EN
+    assert reading_time.minutes(LESSON, folder) == 5
+    page.write_text(f"{'word ' * 4760}\n```python\n" + "x = 1\n" * 98 + f"```\n{PLACE}{'word ' * 9999}")
+    (folder / "book/outputs").mkdir(exist_ok=True)
+    cells = [{"name": "start", "outputs": [{"text": ["1\n"] * 100}, {"data": {"text/plain": "2"}}]}]
+    (folder / f"book/outputs/{LESSON}.json").write_text(json.dumps({"cells": cells}))
+    assert reading_time.minutes(LESSON, folder) == 30
 
 
 def test_a_language_that_is_said_to_be_left_out_and_is_not_is_a_sentence(folder):

@@ -28,7 +28,7 @@ def chapter_of(folder, text):
 def test_a_chapter_is_what_its_file_says(tmp_path):
     found = chapter_of(tmp_path, FACTS + LABEL.format("one (\\\\d)"))
     title = {"en": "Small", "zh-Hans": "小"}
-    assert found == Chapter("ch95_small", 95, 1, title, 5, 5, False, (("one (\\d)", "词"),))
+    assert found == Chapter("ch95_small", 95, 1, title, 5, False, (("one (\\d)", "词"),))
     found = chapter_of(tmp_path, FACTS.replace('title.en = "Small"\n', "") + TEACHING)  # one title stands for both
     assert (found.titled("en"), found.titled("zh-Hans")) == ("小", "小")
     assert found.teaching == Teaching({"en": "Do it."}, {"en": ["Why?"]}, ["twice.squared"])
@@ -41,10 +41,10 @@ def test_a_chapter_is_what_its_file_says(tmp_path):
         ("number = ", "cannot be read: Invalid value (at end of document)"),
         (FACTS.replace("95", "9"), "number is 9, the folder's name says 95: write «number = 95»"),
         (FACTS.replace("number = 95\n", ""), "number is missing: write «number = 95»"),
-        (FACTS.replace("read = 5", "read = true"), "read is no whole number above 0: write «read = 15»"),
+        (FACTS.replace("solve = 5", "solve = true"), "solve is no whole number above 0: write «solve = 20»"),
         (re.sub("title.*\n", "", FACTS), "the title is missing: write «title.en = "),
         (FACTS.replace("title.en", "title.de"), "title.de is no title: write it for en or zh-Hans"),
-        ("minutes = 3\n" + FACTS, "nothing is called «minutes»: it may hold number, part, title, read,"),
+        ("minutes = 3\n" + FACTS, "nothing is called «minutes»: it may hold number, part, title, solve,"),
         (FACTS + 'measures = "yes"\n', "measures is no true or false: write «measures = true»"),
         (FACTS + LABEL.format("("), "[[labels]] find = «(» is no pattern: missing ), unterminated subpattern"),
         (FACTS + TEACHING.replace("wrong", "often"), "[teaching] is not whole: it has goal (a text by language), ask"),

@@ -95,7 +95,7 @@ def test_colons_in_mid_sentence_are_counted_and_those_before_code_are_not():
 
 def test_what_other_files_say_is_not_counted_on_the_page():
     text = "头\n% exercise: twice\n第 0 段\n% end exercise\n尾\n% elsewhere\n第 0 段\n% end elsewhere"
-    assert style.own(text) == "头\n\n\n\n尾\n\n\n"
+    assert style.without_generated(text) == "头\n\n\n\n尾\n\n\n"
 
 
 def test_a_reference_that_hides_its_chapter_is_told():

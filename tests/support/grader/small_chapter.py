@@ -7,7 +7,6 @@ from publish.author.chapter_files import ChapterFiles
 LESSON = "ch95_small"
 FACTS = """number = 95
 part = 1
-read = 5
 solve = 5
 title.en = "Small"
 title.zh-Hans = "小"
