@@ -1,5 +1,8 @@
 """What a page says in passing and no cell of it shows: each test names its chapter."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +13,11 @@ from jax.lax import with_sharding_constraint
 from jax.sharding import AxisType
 
 from lessons.ch01_devices.in_time import in_time, spans
+from minipod import traffic
+from minipod.pods import recorded
+from minipod.traffic.interconnects import LINKS
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_padding_with_nan_leaves_a_masked_sum_alone_and_spoils_its_gradient():
@@ -131,3 +139,40 @@ def test_more_tokens_than_the_cache_has_room_for_are_refused(lesson):
     """Chapter 20's server: before anything is placed or compiled, for in the cache it would be lost in silence."""
     with pytest.raises(ValueError, match="the cache would be full: 9 tokens and room for 8"):
         lesson("ch20_serving", "run").serve(None, None, "sequence", None, np.zeros((1, 9), int), 5, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "axes", "hops", "with_them", "by_bytes"),
+    [
+        ("batch_32_2k", "v5e:4x4", {"h": 4, "r": 4}, 12, 2.41, 1.87),
+        ("batch_32_2k", "v5e:8x8", {"h": 8, "r": 8}, 28, 5.63, 1.90),
+        ("batch_32_2k", "v6e:4x4", {"h": 4, "r": 4}, 12, 2.41, 0.93),
+        ("small_batch_32_2k", "v5e:4x4", {"h": 4, "r": 4}, 12, 0.97, 0.38),
+    ],
+)
+def test_a_microsecond_a_hop_decides_how_long_the_network_of_a_step_takes(
+    lesson, name, on, axes, hops, with_them, by_bytes
+):
+    """Chapter 20: without it memory, not the network, bounds 32 sequences on 64 chips."""
+    plan = lesson("ch20_serving", "planned").planned(name, on, **axes)
+    link = LINKS[f"TPU {on.partition(':')[0]}"]
+    times = [
+        1e3 * traffic.at_least(plan.collectives, replace(link, latency=latency), plan.mesh).seconds
+        for latency in (link.latency, 0)
+    ]
+    assert link.latency == 1e-6 and times == pytest.approx([with_them, by_bytes], abs=0.005)
+    assert 1e3 * plan.seconds.network == pytest.approx(with_them, abs=0.005)
+    assert by_bytes < 1e3 * plan.seconds.memory
+    empty = replace(next(c for c in plan.collectives if c.op == "all-reduce"), bytes=0, times=1)
+    assert traffic.at_least([empty], link, plan.mesh).seconds == pytest.approx(hops * 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "on", "gib", "copies", "products"),
+    [("one", "v5e:4x4", 800 / 1024, 56, 76), ("eight", "v5p:2x2x4", 6.25, 447, 500)],
+)
+def test_copying_activations_to_the_host_takes_nearly_as_long_as_the_products(name, on, gib, copies, products):
+    """Chapter 17: at the 15 GB/s that `minipod.chips` assumes; the size is that of offload_tpu.txt."""
+    (plan,) = recorded.plans(ROOT / "lessons/ch17_step", f"{name}_names", on)
+    assert plan.chip.host == 1.5e10 and 1e3 * gib * 2**30 / plan.chip.host == pytest.approx(copies, abs=0.5)
+    assert 1e3 * plan.seconds.compute == pytest.approx(products, abs=0.5)
