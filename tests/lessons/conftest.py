@@ -17,6 +17,9 @@ def lesson(monkeypatch: pytest.MonkeyPatch):
 
     def load(folder: str, *names: str):
         monkeypatch.syspath_prepend(str(LESSONS / folder))
+        for name in names:  # a chapter before may have left a module of that name
+            if name in sys.modules and not Path(sys.modules[name].__file__ or "").is_relative_to(LESSONS / folder):
+                monkeypatch.delitem(sys.modules, name)
         found = [importlib.import_module(name) for name in names]
         return found[0] if len(found) == 1 else found
 
