@@ -67,8 +67,8 @@ def _called(row: dict[str, str] | None) -> Called | None:
 
 def _both(row: dict[str, Any]) -> dict[str, Any]:
     """What a row says in each language; in one that the chapter is not written in yet, the other's."""
-    texts = next(row[language] for language in WRITTEN if language in row)
-    return {language: row.get(language, texts) for language in WRITTEN}
+    text = next(row[language] for language in WRITTEN if language in row)
+    return {language: row.get(language, text) for language in WRITTEN}
 
 
 def languages(facts: dict[str, Any]) -> tuple[str, ...]:

@@ -154,14 +154,10 @@ def _minutes(name: str) -> list[int]:
 
 def _tools() -> str:
     """A hash of what makes notebooks of pages: our code, its words, versions."""
-    tables = [
-        *ROOT.glob("lessons/*/chapter.toml"),
-        *ROOT.glob("lessons/*/published.toml"),
-        ROOT / "book" / "terms.toml",
-    ]
+    texts = [*ROOT.glob("lessons/*/chapter.toml"), *ROOT.glob("lessons/*/published.toml"), ROOT / "book" / "terms.toml"]
     code = [*(ROOT / "publish" / "pages").glob("*.py"), Path(blank_cells.__file__)]
     versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
-    return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *tables])))
+    return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *texts])))
 
 
 def _shared() -> str:

@@ -89,8 +89,8 @@ def _help(part: Part, limit: float) -> int:
 
 def _wait(part: Part, lines: Iterable[Line], seconds: float) -> None:
     """Until our own part or another process says something."""
-    pidfds = [part.fd] if part.ended is None else []
-    select.select([*pidfds, *(line.socket for line in lines if not line.gone)], [], [], seconds)
+    descriptors = [part.fd] if part.ended is None else []
+    select.select([*descriptors, *(line.socket for line in lines if not line.gone)], [], [], seconds)
 
 
 def _report(part: Part, limit: float, as_json: bool) -> int:

@@ -107,10 +107,11 @@ def _hello(line: Line, waiting: selectors.BaseSelector, processes: int, names: S
         message = {}
     waiting.unregister(line.socket)
     match message:
-        case {"word": str(word), "process": int(who), "facts": dict(facts)} if word == WORD and names <= facts.keys():
+        case {"word": word, "process": int(who), "facts": dict(facts)} if (
+            word == WORD and 0 < who < processes and names <= facts.keys()
+        ):
             line.facts = facts
-            if 0 < who < processes:
-                return who
+            return who
     line.socket.close()
     return None
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 
 from minipod.doctor.findings import Finding
+from minipod.processes.cgroups import group_of_this_process
 
 _TIME_ERROR = 5  # adjtimex: nobody keeps this clock right (man 2 adjtimex)
 _OPEN_FILES = 64  # JAX and a launcher of sixteen processes open about that many
@@ -36,17 +37,11 @@ def memory(root: Path = Path("/")) -> Finding:
 
 def _limits(root: Path) -> Iterator[int]:
     """Bytes: the limits of this process's cgroup and of those above it, in both versions, and of its address space."""
-    with contextlib.suppress(OSError):
-        for line in (root / "proc/self/cgroup").read_text().splitlines():
-            number, controllers, group = line.split(":", 2)
-            if number == "0" or "memory" in controllers.split(","):
-                folder, name = ("", "memory.max") if number == "0" else ("memory", "memory.limit_in_bytes")
-                top = root / "sys/fs/cgroup" / folder
-                own = top / group.lstrip("/")
-                for place in (own, *own.parents):
-                    if place.is_relative_to(top):
-                        with contextlib.suppress(OSError, ValueError):  # a group above a container's; "max"
-                            yield int((place / name).read_text())
+    first = group_of_this_process(root, "cgroup", "memory", "memory")
+    for group, name in (group_of_this_process(root, "cgroup2"), "memory.max"), (first, "memory.limit_in_bytes"):
+        for folder in group.path() if group else ():
+            with contextlib.suppress(OSError, ValueError):  # a group that this container does not see; "max"
+                yield int((folder / name).read_text())
     if (address_space := resource.getrlimit(resource.RLIMIT_AS)[0]) != resource.RLIM_INFINITY:
         yield address_space
 

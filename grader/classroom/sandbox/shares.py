@@ -8,11 +8,12 @@ admin-guide/cgroup-v2 (no processes in a group that shares out) and admin-guide/
 import contextlib
 import itertools
 import os
-import re
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from minipod.processes.cgroups import group_of_this_process
 
 PROCESSES = "cgroup.procs"
 WRITE = 'echo $$ 2>/dev/null >"$0"'
@@ -69,40 +70,17 @@ def made(root: Path = Path("/")) -> Iterator[Shares | None]:
         yield shares if shares and shares.work() else None
 
 
-def _own(root: Path, controllers: str) -> str | None:
-    """This process's group in the hierarchy with these controllers ("": the second version's)."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return None
-    fields = (line.split(":", 2) for line in lines)
-    return next((path for _, names, path in fields if controllers in names.split(",")), None)
-
-
-def _mounted(root: Path, kind: str, option: str) -> Path | None:
-    with contextlib.suppress(OSError):
-        for line in (root / "proc/self/mounts").read_text().splitlines():
-            _, place, type_, options, *_ = line.split(" ")
-            if type_ == kind and option in options.split(","):
-                return root / re.sub(r"\\040", " ", place).lstrip("/")
-    return None
-
-
-def _place(root: Path, kind: str, option: str, controllers: str) -> Path | None:
-    mount, own = _mounted(root, kind, option), _own(root, controllers)
-    return mount / own.lstrip("/") if mount and own is not None else None
-
-
 def _first(root: Path) -> Path | None:
     """Version 1, whose groups may have processes and groups in them."""
-    place = _place(root, "cgroup", "cpu", "cpu")
-    return place if place and (place / PROCESSES).exists() else None
+    group = group_of_this_process(root, "cgroup", "cpu", "cpu")
+    return group.place if group and (group.place / PROCESSES).exists() else None
 
 
 @contextlib.contextmanager
 def _second(root: Path) -> Iterator[Path | None]:
     """Version 2: who shares out has no processes beside the groups, so we go into one of our own."""
-    place = _place(root, "cgroup2", "rw", "")
+    group = group_of_this_process(root, "cgroup2", "rw")
+    place = group.place if group else None
     leaf, pid = (place or root) / f"minipod-{os.getpid()}", str(os.getpid())
     try:
         if not place or "cpu" not in (place / "cgroup.controllers").read_text().split():

@@ -1,13 +1,13 @@
 """`minipod doctor --cluster` is one command under every launcher."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 from launchers import NO_MPI, NO_SLURM, PYTHON, clean, mpirun, srun
 
 from minipod import hosts
+from publish.recorders.launchers import with_mpi
 
 DOCTOR = [PYTHON, "-m", "minipod", "doctor", "--cluster", "--json"]
 needs_mpi = pytest.mark.skipif(NO_MPI is not None, reason=NO_MPI or "")
@@ -23,13 +23,11 @@ def findings(text: str) -> dict[str, dict[str, str]]:
 @pytest.mark.long
 @needs_mpi
 @pytest.mark.parametrize("of_the_system", [True, False], ids=["Open MPI 4", "Open MPI 5"])
-def test_under_mpirun_two_compute_and_one_reports(of_the_system: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    installed = Path(PYTHON).parent
-    if not of_the_system:
-        if not (installed / "mpirun").exists():
-            pytest.skip("Open MPI 5 is not in this environment: `pip install '.[launchers]'`")
-        monkeypatch.setenv("PATH", f"{installed}:{os.environ['PATH']}")
-    done = mpirun(DOCTOR, cwd=tmp_path)
+def test_under_mpirun_two_compute_and_one_reports(of_the_system: bool, tmp_path: Path, request: pytest.FixtureRequest):
+    if of_the_system:
+        done = mpirun(DOCTOR, cwd=tmp_path)
+    else:
+        done = with_mpi(["mpirun", "-n", "2", *DOCTOR], request.getfixturevalue("open_mpi_5"))
     found = findings(done.stdout)
     launcher = "Open MPI" if of_the_system else "mpi4py"
     assert done.returncode == 0 and found["processes"]["value"].startswith(f"2 of {launcher}, on "), done.stderr

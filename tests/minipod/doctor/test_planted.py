@@ -112,6 +112,8 @@ def test_planted_a_clock_behind_its_files_and_a_container_with_too_little_memory
     assert machine.clock(tmp_path / "new").advice.startswith("the clock is behind a file written on 2096")
     assert not machine.clock().advice
     (tmp_path / "proc/self").mkdir(parents=True)
+    mounts = "cgroup2 /sys/fs/cgroup cgroup2 ro 0 0\ncgroup /sys/fs/cgroup/memory cgroup ro,memory 0 0\n"
+    (tmp_path / "proc/self/mounts").write_text(mounts)
     groups = {"0::/job_7/step_0": "job_7/memory.max", "9:cpu,memory:/job_7": "memory/memory.limit_in_bytes"}
     for line, file in groups.items():  # as Slurm lays them: the limit is a group's above ours
         (tmp_path / "proc/self/cgroup").write_text(f"1:cpu:/\n{line}\n")

@@ -167,6 +167,9 @@ def test_the_time_to_read_is_counted_to_the_first_exercise(folder):
     cells = [{"name": "start", "outputs": [{"text": ["1\n"] * 100}, {"data": {"text/plain": "2"}}]}]
     (folder / f"book/outputs/{LESSON}.json").write_text(json.dumps({"cells": cells}))
     assert reading_time.minutes(LESSON, folder) == 30
+    page.unlink()  # only Chinese: 5,100 characters take 20 minutes
+    (folder / ZH).write_text("字" * 5100, "utf-8")
+    assert reading_time.minutes(LESSON, folder) == 25
 
 
 def test_a_language_that_is_said_to_be_left_out_and_is_not_is_a_sentence(folder):

@@ -1,0 +1,33 @@
+"""Where this process's control group is. Sources: the kernel's admin-guide/cgroup-v1 and cgroup-v2; man 7 cgroups."""
+
+import contextlib
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Group(NamedTuple):
+    """The folder of a group, and where its hierarchy is mounted: `place` is below `top`, and may be hidden."""
+
+    top: Path
+    place: Path
+
+    def path(self) -> list[Path]:
+        """The folders of this group and of those above it."""
+        return [folder for folder in (self.place, *self.place.parents) if folder.is_relative_to(self.top)]
+
+
+def group_of_this_process(root: Path, kind: str, option: str = "", controller: str = "") -> Group | None:
+    """Its group in the hierarchy that is mounted as `kind` with that option; None where there is none.
+
+    kind: cgroup2, or cgroup (version 1), whose hierarchies each have a `controller`
+    """
+    with contextlib.suppress(OSError):
+        mounts = [line.split(" ") for line in (root / "proc/self/mounts").read_text().splitlines()]
+        lines = [line.split(":", 2) for line in (root / "proc/self/cgroup").read_text().splitlines()]
+        top = next((m[1] for m in mounts if m[2] == kind and (not option or option in m[3].split(","))), None)
+        group = next((path for _, names, path in lines if controller in names.split(",")), None)
+        if top is not None and group is not None:
+            folder = root / re.sub(r"\\040", " ", top).lstrip("/")
+            return Group(folder, folder / group.lstrip("/"))
+    return None
