@@ -1,4 +1,4 @@
-"""The command line: `minipod run -n 2 -d 4 program.py`, `minipod doctor` …; `python -m minipod` is the same."""
+"""Provide the command line: `minipod run -n 2 -d 4 program.py`, `minipod doctor` …, also as `python -m minipod`."""
 
 import argparse
 import contextlib
@@ -20,18 +20,18 @@ LIMITS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a mistake in one sentence and exits with 2."""
+    """An argument parser that reports a mistake in one sentence and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; the exit code. A user's mistake is one sentence on stderr and exit code 2."""
+    """Run one subcommand and return the exit code: 2, after one sentence on stderr, for a user's mistake."""
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.error(f"there is no option {unknown[0]}")
+        parser.error(f"unknown option {unknown[0]}")
     command: Callable[[argparse.Namespace], int] = options.command
     if sys.platform == "win32":
         _say("JAX's processes need Linux or macOS: on Windows, use WSL2 (`wsl --install`)")
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(options)
     except KeyboardInterrupt:
-        _say("interrupted: everything it started has been ended")
+        _say("interrupted: everything that it started has been stopped")
         return 130
     except BrokenPipeError:  # `minipod run … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     choose.set_defaults(command=_choose)
 
     profile = commands.add_parser(
-        "profile", help="show where the time went, in a recorded profile or in a program that is run now"
+        "profile", help="show where the time went, in a recorded profile or in a program that it runs"
     )
     profile.add_argument(
         "paths", nargs="+", metavar="FILE", help="an .xplane.pb file or a folder given to jax.profiler.trace, one per "
@@ -136,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     profile.add_argument("--step", type=int, metavar="N", help="show only step N (jax.profiler.StepTraceAnnotation)")
     profile.add_argument(
         "--text", action="append", default=[], metavar="FILE",
-        help="`compiled.as_text()` of the program that ran: tells which devices share a collective",
+        help="`compiled.as_text()` of the program that ran: shows which devices share a collective",
     )  # fmt: skip
     profile.add_argument("--top", type=int, default=0, metavar="N", help="also list the N longest operations")
     profile.add_argument("--draw", metavar="FILE.svg", help="also write a picture")
@@ -191,7 +191,7 @@ def _add_program(run: argparse.ArgumentParser) -> None:
         metavar="S",
         help="raise an error in a collective that has waited S seconds for the others",
     )
-    run.add_argument("--survivors", action="store_true", help="let the other processes go on when one has failed")
+    run.add_argument("--survivors", action="store_true", help="keep the other processes running when one has failed")
     run.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
     _add_command(
         run,
@@ -229,7 +229,7 @@ def _inside(options: argparse.Namespace) -> int:
 
 
 def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) -> int:
-    """Run the program with every line shown as it comes; the exit code."""
+    """Run the program, show each line as it is printed, and return the exit code."""
 
     def show(process: int, line: str) -> None:
         print(f"[{process}] {line}", flush=True)
@@ -357,7 +357,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _in_words(error: OSError) -> str:
-    """One sentence, and what helps where the machine sets a limit."""
+    """Describe the error in one sentence; if the machine sets a limit, say how to raise it."""
     if error.errno is None:
         return str(error)
     about = f"{error.filename}: " if error.filename else ""

@@ -1,4 +1,4 @@
-"""Chips: peak FLOP/s, memory, and the links between them, from their makers or other published sources.
+"""Look up a chip's peak FLOP/s, memory and links, from its maker or other published sources.
 
 A figure without a reliable source is left out; functions that need it raise a ValueError. Peaks are for dense matrices.
 
@@ -35,7 +35,7 @@ class Chip:
     host: float | None = None
 
     def peak(self, kind: str) -> float:
-        """Peak FLOP/s for products of an element type, `bf16`, `f32`, or `f32×6` as `minipod.hlo.work` counts them.
+        """Return the peak FLOP/s for products of an element type, `bf16`, `f32`, or `f32×6` (see `minipod.hlo.work`).
 
         ValueError, in one sentence, if no source gives it.
         """
@@ -43,7 +43,7 @@ class Chip:
         alike = "f8" if base.startswith("f8") else "bf16" if base == "f16" else base
         short = base if base in self.flops else alike
         if short not in self.flops or (passes and not self.name.startswith("TPU")):
-            raise ValueError(f"{self.name} has no figure for products of {kind}: there are {', '.join(self.flops)}")
+            raise ValueError(f"no source gives {self.name}'s peak for {kind}: choose one of {', '.join(self.flops)}")
         return self.flops[short] / int(passes or 1)
 
     @property
@@ -100,14 +100,14 @@ CHIPS = {
 
 
 def chip(name: str) -> Chip:
-    """The chip of that name. ValueError, listing all names, for another name."""
+    """Return the chip of that name. ValueError, listing all names, for an unknown name."""
     if name not in CHIPS:
-        raise ValueError(f"no chip is called {name!r}: {', '.join(CHIPS)}")
+        raise ValueError(f"no chip is called {name!r}: choose one of {', '.join(CHIPS)}")
     return CHIPS[name]
 
 
 def table() -> Table:
-    """A table of all chips: TFLOP/s of bfloat16, GiB, TB/s of memory, link, GB/s of a link, source."""
+    """Return a table of all chips: TFLOP/s of bfloat16, GiB, TB/s of memory, link, GB/s of a link, source."""
     columns = ("chip", "TFLOP/s bf16", "GiB", "TB/s", "link", "GB/s a link", "source")
     rows = []
     for c in CHIPS.values():

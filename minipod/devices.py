@@ -16,7 +16,7 @@ __all__ = ["simulate"]
 
 
 def have_started() -> bool:
-    """Whether JAX has started its devices in this process. Does not import JAX, and starts nothing."""
+    """Return whether JAX has started its devices in this process. Neither imports JAX nor starts anything."""
     if "jax" not in sys.modules:
         return False
     import jax
@@ -34,8 +34,8 @@ def have_started() -> bool:
 def simulate(devices: int = 8) -> None:
     """Give this process `devices` simulated CPU devices, even on a machine with a GPU or TPU.
 
-    Must come before the first use of a device (`jax.devices()`, any computation). Raises RuntimeError when JAX has
-    already started with others, ValueError when `devices` is not between 1 and 1024.
+    Must be called before the first use of a device (`jax.devices()`, any computation). Raises RuntimeError if JAX has
+    already started with different devices, ValueError if `devices` is not between 1 and 1024.
     A number set earlier in `JAX_NUM_CPU_DEVICES` or `XLA_FLAGS` is overridden, because this function sets
     `jax.config`, which takes precedence.
     """

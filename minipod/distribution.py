@@ -1,4 +1,4 @@
-"""minipod as pip has it: its version, what extras lack here, and which Python and JAX it is for."""
+"""Report what pip knows of minipod: its version, the missing packages of its extras, its Python and JAX versions."""
 
 import importlib.metadata
 import re
@@ -9,14 +9,14 @@ NEWEST_JAX = (0, 12)  # the tests have passed with it (constraints.txt); no othe
 
 
 class Missing(ImportError):
-    """Packages of an extra are not installed; the message says in one sentence which."""
+    """The error of missing packages of an extra; the message names them in one sentence."""
 
     def __init__(self, extra: str) -> None:
         super().__init__(f"{extra} need packages that are not installed: `pip install {' '.join(missing(extra))}`")
 
 
 def version() -> str:
-    """minipod's own; "unknown" in a folder that pip knows nothing of."""
+    """Return minipod's own version; "unknown" in a folder that pip does not know."""
     try:
         return importlib.metadata.version(NAME)
     except importlib.metadata.PackageNotFoundError:
@@ -24,7 +24,7 @@ def version() -> str:
 
 
 def missing(extra: str, package: str = NAME) -> list[str]:
-    """The packages of an extra of `package` that are not installed; none where pip knows nothing of it."""
+    """Return the packages of an extra of `package` that are not installed; none if pip does not know `package`."""
     try:
         lines = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:
@@ -50,16 +50,16 @@ def _is_there(package: str) -> bool:
 
 
 def numbers(version: str) -> tuple[int, int]:
-    """The first two numbers of a version: (0, 12) of "0.12.0.1"."""
+    """Return the first two numbers of a version: (0, 12) of "0.12.0.1"."""
     major, minor, *_ = (*re.findall(r"\d+", version), "0", "0")
     return int(major), int(minor)
 
 
 def dotted(version: tuple[int, int]) -> str:
-    """`0.12`, as pip wants it."""
+    """Write a version as pip expects it: `0.12`."""
     return ".".join(map(str, version))
 
 
 def is_untried(jax: str) -> bool:
-    """Whether this JAX is newer than any that the tests have passed with."""
+    """Return whether this JAX is newer than every version with which the tests have passed."""
     return numbers(jax) > NEWEST_JAX

@@ -50,11 +50,11 @@ _calls = itertools.count(1)
 
 
 class OutOfStep(RuntimeError):
-    """The processes do not do the same. The message says at which call, and what each was about to do."""
+    """The error of processes that differ. The message names the call, and what each process was about to do."""
 
 
 def watched(function: Function, name: str | None = None, seconds: float = 10.0) -> Function:
-    """`function`, compared between all processes before each call.
+    """Wrap `function` so that all processes compare each call before it begins.
 
     name     what the call is about, if one function has several uses: `watched(total, "total of w1")(xs)`
     seconds  how long to wait for the other processes
@@ -83,13 +83,13 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
 
 
 def fingerprint(args: tuple, kwargs: dict[str, Any]) -> str:
-    """What must be alike in all processes: `float32[8@i,16]` for an array, its type for a number, a text as it is."""
+    """Describe what must be equal in all processes: `float32[8@i,16]` of an array, a number's type, a whole text."""
     leaves = jax.tree_util.tree_leaves_with_path((args, kwargs))
     return ", ".join(_key(path) + _leaf(leaf) for path, leaf in leaves)
 
 
 def _key(path: tuple) -> str:
-    """`w=` for a part of a tree, nothing for a plain argument."""
+    """Return `w=` for a part of a tree, nothing for a plain argument."""
     rest = path[1:] if path[0].idx == 1 else path[2:]
     return f"{jax.tree_util.keystr(rest, simple=True, separator='.')}=" if rest else ""
 
@@ -103,13 +103,13 @@ def _leaf(leaf: Any) -> str:
 
 
 def _values(args: tuple, kwargs: dict[str, Any]) -> str:
-    """`with 4, relu`: what is no array or text, and in a fingerprint only by its type."""
+    """Return `with 4, relu`: the arguments of which a fingerprint has only the type, that is, no arrays or texts."""
     leaves = [x for x in jax.tree.leaves((args, kwargs)) if not isinstance(x, jax.Array | np.ndarray | str | bytes)]
     return " ".join(f"with {', '.join(map(str, leaves))}".split()) if leaves else ""
 
 
 def _program(function: Any, args: tuple, kwargs: dict[str, Any], what: str, known: dict[Any, str]) -> str:
-    """A hash of what the call runs, "" of what jax.jit has not made. known: of this function, by what was traced."""
+    """Hash the program that the call runs; "" for a function without jax.jit. known: hashes by what was traced."""
     if not isinstance(function, jax.stages.Wrapped):
         return ""
     traced = function.trace(*args, **kwargs)  # again for the same arguments: jit's own cache has it
@@ -120,10 +120,10 @@ def _program(function: Any, args: tuple, kwargs: dict[str, Any], what: str, know
 
 
 def meet(what: str, more: str = "", seconds: float = 10.0) -> list[str]:
-    """Wait until every process has come to this turn with the same `what`; the `more` of each, process after process.
+    """Wait until every process has reached this turn with the same `what`; return each one's `more`, in order.
 
-    Turns are counted over all that is watched or compared in this process. Raises OutOfStep if another process comes
-    with something else, or does not come within `seconds`.
+    Turns are counted over all watched and compared calls of this process. Raises OutOfStep if another process comes
+    with a different `what`, or does not come within `seconds`.
     """
     return _meet(what, more, seconds)[1]
 

@@ -1,6 +1,6 @@
-"""What minipod uses of JAX's private parts. Everything that reaches into `jax._src` is in this module.
+"""Hold every use of JAX's private parts: everything that reaches into `jax._src` is in this module.
 
-A release of JAX may rename any of it. Then the program runs as it would without minipod, one sentence on stderr says
+A release of JAX may rename any of them. Then the program runs as it would without minipod, one sentence on stderr says
 what is missing and what follows from that, and `minipod doctor` says the same. Where JAX has a public way, minipod uses
 that instead.
 """
@@ -42,12 +42,12 @@ _reported: set[str] = set()
 
 
 def missing() -> list[Part]:
-    """The parts that this JAX does not have. Imports JAX, and starts no device."""
+    """Return the parts that this JAX does not have. Imports JAX, but starts no device."""
     return [part for part in PARTS if not _has(part.name)]
 
 
 def process_and_count() -> tuple[int, int] | None:
-    """(this process's number, number of processes) as `jax.distributed.initialize` got them; None where JAX hides them.
+    """Return (process_id, num_processes) as `jax.distributed.initialize` got them; None if JAX hides them.
 
     `jax.process_index()` is the public way, but it starts the devices.
     """

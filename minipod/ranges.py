@@ -1,8 +1,8 @@
-"""Numbers of processes, as one says them."""
+"""Write lists of process numbers briefly."""
 
 
 def ranges(numbers: list[int]) -> str:
-    """`0, 2–5` for [0, 2, 3, 4, 5]."""
+    """Return `0, 2–5` for [0, 2, 3, 4, 5]."""
     runs: list[list[int]] = []
     for n in numbers:
         if runs and runs[-1][1] == n - 1:

@@ -36,7 +36,7 @@ __all__ = ["ReplicasDiffer", "same_replicas"]
 
 
 class ReplicasDiffer(RuntimeError):
-    """Devices hold different values where an array says that they hold the same. The message says which, and where."""
+    """The error of devices whose copies differ although the array says they are equal; the message says which."""
 
 
 def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:
@@ -75,7 +75,7 @@ def _holder(process: int, device: int) -> str:
 
 
 def _pieces(x: jax.Array) -> list[tuple[str, Any, str]]:
-    """(part, device, hash) of each piece on this process's devices that another device should hold, too."""
+    """Return (part, device, hash) of each piece on this process's devices that another device should hold, too."""
     where = {d: _text(index, x.shape) for d, index in x.sharding.devices_indices_map(x.shape).items()}
     often = list(where.values())
     shared = [s for s in x.addressable_shards if often.count(where[s.device]) > 1]
@@ -83,7 +83,7 @@ def _pieces(x: jax.Array) -> list[tuple[str, Any, str]]:
 
 
 def _text(index: tuple[slice, ...], shape: tuple[int, ...]) -> str:
-    """`0:8, :` for what a device holds of an array."""
+    """Return `0:8, :` for the part of an array that a device holds."""
     ends = [s.indices(n)[:2] for s, n in zip(index, shape, strict=True)]
     return ", ".join(":" if end == (0, n) else f"{end[0]}:{end[1]}" for end, n in zip(ends, shape, strict=True))
 

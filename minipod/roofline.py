@@ -1,6 +1,6 @@
-"""What bounds a program: how long its arithmetic, its memory traffic and its network take, each alone.
+"""Find what bounds a program: how long its arithmetic, its memory traffic and its network take, each alone.
 
-The traffic to and from the host's memory is a fourth, where a program keeps arrays there. A step takes at least as long
+The traffic to and from the host's memory is a fourth, if a program keeps arrays there. A step takes at least as long
 as the longest of them, and that is what to work on; with nothing overlapped, it takes their sum. All figures use a
 chip's peaks, which programs approach but do not reach: a real step may take longer.
 
@@ -43,7 +43,7 @@ class Seconds:
 
     @property
     def bound(self) -> str | None:
-        """Which of `BOUNDS` takes longest; None if missing figures could change that."""
+        """Return which of `BOUNDS` takes longest; None if missing figures could change that."""
         known = {name: t for name in BOUNDS if (t := getattr(self, name)) is not None}
         if not known:
             return None
@@ -63,7 +63,7 @@ class Seconds:
 
     @property
     def batches(self) -> float | None:
-        """By which factor to enlarge the batch so that arithmetic becomes the bound, if only arithmetic grows with it.
+        """Return the factor by which to enlarge the batch to be bound by arithmetic, if only arithmetic grows with it.
 
         That holds for weights that are read or gathered, and for gradients that are summed. None without a figure.
         """
@@ -73,7 +73,7 @@ class Seconds:
 
 
 def compute_seconds(flops: Mapping[str, float], chip: Chip) -> float:
-    """Seconds for `flops`, FLOPs by element type, at the chip's peaks. ValueError if the chip lacks a type's figure."""
+    """Return seconds for `flops`, FLOPs by element type, at the chip's peaks. ValueError for an unknown peak."""
     return sum(count / chip.peak(kind) for kind, count in flops.items())
 
 
@@ -105,7 +105,7 @@ def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[fl
 
 
 def memory_seconds(moved: float, chip: Chip) -> float:
-    """Seconds for `moved` bytes to and from the chip's memory. ValueError if no source gives the memory's speed."""
+    """Return seconds for `moved` bytes to and from the chip's memory. ValueError if the memory's speed is unknown."""
     if chip.bandwidth is None:
-        raise ValueError(f"{chip.name} has no figure for the speed of its memory")
+        raise ValueError(f"no source gives the speed of {chip.name}'s memory")
     return moved / chip.bandwidth

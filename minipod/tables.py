@@ -1,6 +1,6 @@
-"""A table of strings, in a terminal or on a page.
+"""Show a table of strings, in a terminal or on a page.
 
-Other modules return it where there are several figures. A notebook shows it as HTML.
+Other modules return it for several figures. A notebook shows it as HTML.
 
     >>> from minipod.tables import Table
     >>> rows = ("all-reduce", "448"), ("all-gather", "1,792")
@@ -23,8 +23,8 @@ class Table:
     """Rows of strings under `columns`.
 
     left: the positions of the columns that hold words, set to the left; the others hold numbers, set to the right.
-    kind: the class of the HTML element, beside `minipod`. empty: what is said where there are no rows.
-    sum: what stands below, as (what it is, the number); on a page under the last column.
+    kind: the class of the HTML element, in addition to `minipod`. empty: the text if there are no rows.
+    sum: the line below, as (label, number); on a page under the last column.
     """
 
     columns: tuple[str, ...]
@@ -71,5 +71,5 @@ class Table:
 
 
 def _width(text: str) -> int:
-    """How many places it takes in a terminal: two for a Chinese character."""
+    """Return the columns that a text takes in a terminal: two for a Chinese character."""
     return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)

@@ -1,4 +1,4 @@
-"""How mesh axes lie on the axes of a torus.
+"""Lay mesh axes on the axes of a torus.
 
 A collective along a mesh axis is fast if its devices form a box of the torus, all chips in a range of x, of y and of z:
 then no other group uses the links between them. Devices that lie apart share links with other groups, and the simple
@@ -124,7 +124,7 @@ def rings(shape: Sequence[int], closes: int) -> list[bool]:
 
 
 def said(lines: Sequence[tuple[int, bool]]) -> str:
-    """The sides of a box in words: `4 × ring of 16`."""
+    """Describe the sides of a box in words: `4 × ring of 16`."""
     return " × ".join(f"ring of {n}" if closed else str(n) for n, closed in lines) or "one chip"
 
 

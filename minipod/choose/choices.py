@@ -105,7 +105,7 @@ def table(made: list[Choice]) -> Table:
 def summary(of: Model, first: Choice, on: str) -> str:
     """The lines below the table: assumptions, the layout to start with, accuracy, and the command that compiles it."""
     axes = f"data={first.data},model={first.model}"
-    which = "The fastest that fits" if first.fits else "None is sure to fit; the fastest that may"
+    which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
     return (
         f"Assumptions: {of.layers} layers of width {of.width}; Adam in f32, arithmetic and weights sent in bf16, "
         f"gradients in f32; layers recomputed in the backward pass; each device at its peak.\n"

@@ -117,13 +117,13 @@ def verdict(held: float, most: float, room: float) -> bool | None:
 def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
     """Why there is no such layout, in a sentence; "" if there is."""
     if other := [axis for axis in sizes if axis not in AXES]:
-        return f"no axis is called {other[0]}: {', '.join(AXES)}"
+        return f"no axis is called {other[0]}: choose from {', '.join(AXES)}"
     if prod(sizes.values()) != on.devices:
         product = " × ".join(str(n) for n in sizes.values() if n > 1) or "1"
         return f"{on} has {on.devices} devices, and the axes multiply to {product}"
     rows = sizes["data"] * sizes["fsdp"] * sizes["expert"]
     if of.rows % rows:
-        return f"{of.rows} sequences cannot be shared out evenly among {rows} devices (data × fsdp × expert)"
+        return f"{of.rows} sequences cannot be divided evenly among {rows} devices (data × fsdp × expert)"
     for axis, what, number in (
         ("sequence", "tokens of a sequence", of.length),
         ("stage", "layers", of.layers),

@@ -1,7 +1,7 @@
-"""Arguments for `jax.distributed.initialize`, whichever launcher started the program: minipod run, Slurm, MPI.
+"""Find the arguments for `jax.distributed.initialize` under every launcher: minipod run, Slurm, MPI.
 
-Under Slurm and Open MPI JAX finds out by itself. What would make it hang there without a word, or believe the wrong
-launcher, is looked for first, and ends this process with a sentence. Sources: `jax/_src/clusters/`.
+Under Slurm and Open MPI, JAX detects them itself. Conditions under which JAX would hang there silently, or believe the
+wrong launcher, are checked first; they end this process with one sentence. Sources: `jax/_src/clusters/`.
 """
 
 import errno
@@ -29,7 +29,7 @@ _SLURM_STARTER = "slurmstepd"
 
 
 def launch_arguments() -> dict[str, Any]:
-    """Keyword arguments for `jax.distributed.initialize`, whichever launcher has started this process.
+    """Return the keyword arguments for `jax.distributed.initialize` under the launcher that started this process.
 
     So the same line, `jax.distributed.initialize(**launch_arguments())`, works under every launcher. Under `minipod
     run` the arguments are the coordinator's address, the number of this process and the number of processes; under
@@ -54,11 +54,11 @@ def launch_arguments() -> dict[str, Any]:
 
 
 def launcher(env: Mapping[str, str] = os.environ) -> str | None:
-    """Which of JAX's detectors fits these variables: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None: none of these.
+    """Return the JAX detector that fits these variables: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None: none of these.
 
-    The first is also the first that JAX asks. Open MPI 5 within a Slurm job leaves Slurm's variables, too: those of the
-    batch script on the first host, where JAX finds nobody, and those of mpirun's helpers on the others, where it takes
-    every process for the helper. So it comes before Slurm.
+    JAX asks the detectors in the same order. Open MPI 5 within a Slurm job leaves Slurm's variables, too: those of the
+    batch script on the first host, where JAX finds no other process, and those of mpirun's helpers on the other hosts,
+    where JAX takes every process for the helper. So Open MPI 5 comes before Slurm.
     """
     if OPEN_MPI_4 in env:
         return "ompi"
@@ -71,10 +71,10 @@ PORTS = range(61440, 65536)  # from which JAX takes the port of a Slurm job, by 
 
 
 def port_of_step(env: Mapping[str, str] = os.environ) -> str | None:
-    """The coordinator's port for the second and each further step of a Slurm job; None for the first, or if one is set.
+    """Return the coordinator's port for the second and later steps of a Slurm job; None for the first, or if it is set.
 
-    JAX computes it of the job's number alone: the first step keeps that, so that it goes with programs that use JAX
-    alone, and two steps at the same time do not meet.
+    JAX computes the port from the job's number alone. The first step keeps it, to work with programs that use JAX
+    alone; later steps get a different one, so that steps that run at the same time do not join each other.
     """
     job, step = env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", "")
     if "JAX_COORDINATOR_PORT" in env or "JAX_COORDINATOR_ADDRESS" in env:
@@ -102,7 +102,7 @@ def _from_our_launcher() -> dict[str, Any]:
 
 
 def _look_ahead(name: str) -> None:
-    """See that the coordinator can be where JAX will look for it, and that no proxy stands before it."""
+    """Check that the coordinator can be where JAX will look for it, and that no proxy is in the way."""
     starter = _started_by()
     if name == "ompi" and starter == _SLURM_STARTER:
         _end(
@@ -135,9 +135,9 @@ def _look_ahead(name: str) -> None:
 
 
 def _see_that_it_is_free(addresses: list[tuple[Any, ...]], address: str) -> None:
-    """End here unless the coordinator can listen on this address, given as all that its name stands for.
+    """End this process unless the coordinator can listen on this address, given as all addresses of its name.
 
-    JAX would join whoever listens there, and may take that job down.
+    JAX would join any job that listens there, and might take it down.
     """
     faults = in_the_way(addresses)
     if errno.EADDRINUSE in faults:
@@ -153,7 +153,7 @@ def _see_that_it_is_free(addresses: list[tuple[Any, ...]], address: str) -> None
 
 
 def _started_by() -> str | None:
-    """The name of the nearest ancestor that launches processes; None where none can be seen."""
+    """Return the name of the nearest ancestor that launches processes; None if none is visible."""
     try:
         names = [parent.name() for parent in psutil.Process().parents()]
     except psutil.Error:
@@ -162,6 +162,6 @@ def _started_by() -> str | None:
 
 
 def _end(sentence: str) -> NoReturn:
-    """End this process with a sentence that says which it is."""
+    """End this process with a sentence that names the process."""
     process = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("SLURM_PROCID")
     sys.exit(f"process {process} on {socket.gethostname()}: {sentence}")

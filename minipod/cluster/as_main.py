@@ -1,4 +1,4 @@
-"""A program run as `__main__` of this process, as `python PROGRAM` would run it."""
+"""Run a program as `__main__` of this process, as `python PROGRAM` would."""
 
 import builtins
 import os
@@ -11,7 +11,7 @@ _OURS = (__file__, runpy.__file__, "<frozen runpy>")
 
 
 def as_main(command: list[str]) -> None:
-    """Run `[-m] PROGRAM ARGUMENTS…`. What it raises comes out: `in_the_program` has its traceback."""
+    """Run `[-m] PROGRAM ARGUMENTS…`. Its exceptions are passed on; `in_the_program` shortens their tracebacks."""
     if command[0] == "-m":
         sys.argv = command[1:]
         sys.path.insert(0, os.getcwd())
@@ -30,7 +30,7 @@ def as_main(command: list[str]) -> None:
 
 
 def in_the_program(trace: types.TracebackType | None, *ours: str) -> types.TracebackType | None:
-    """The traceback without the frames before the program's: this file's, runpy's and those of the files `ours`."""
+    """Drop the frames before the program's from a traceback: this file's, runpy's and those of the files `ours`."""
     while trace and trace.tb_frame.f_code.co_filename in (*_OURS, *ours):
         trace = trace.tb_next
     return trace

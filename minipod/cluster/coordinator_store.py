@@ -1,4 +1,4 @@
-"""The coordinator's store: a few words from process to process beside JAX's collectives, which may be out of step."""
+"""Exchange short texts through the coordinator's store, because JAX's collectives may be out of step."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ _CALLS = ("key_value_set", "blocking_key_value_get", "key_value_delete")
 
 
 def is_known() -> bool:
-    """Whether minipod can use this JAX's store; if not, one sentence on stderr says so."""
+    """Return whether minipod can use this JAX's store; if not, say so in one sentence on stderr."""
     import jax
 
     if not jax.distributed.is_initialized():
@@ -28,25 +28,25 @@ def _client() -> Any:
     if not jax.distributed.is_initialized():
         raise RuntimeError("there is no coordinator: call jax.distributed.initialize first")
     if not is_known():
-        raise RuntimeError(f"minipod does not know the way to the coordinator's store in JAX {jax.__version__}")
+        raise RuntimeError(f"minipod cannot find the coordinator's store in JAX {jax.__version__}")
     return jax_private.coordinator_client()
 
 
 def put(key: str, text: str) -> None:
-    """Leave `text` under `key` for all processes; what was there is replaced."""
+    """Store `text` under `key` for all processes; an older text is replaced."""
     _client().key_value_set(key, text, allow_overwrite=True)
 
 
 def get(key: str, seconds: float) -> str:
-    """What some process left under `key`, as soon as it is there. Raises TimeoutError after `seconds`."""
+    """Wait for the text under `key` and return it. Raises TimeoutError after `seconds`."""
     try:
         return _client().blocking_key_value_get(key, max(int(seconds * 1000), 1))
     except Exception as error:
         if "DEADLINE_EXCEEDED" not in str(error):
             raise
-        raise TimeoutError(f"nothing under {key!r} within {seconds:g} s") from None
+        raise TimeoutError(f"nothing was stored under {key!r} within {seconds:g} s") from None
 
 
 def drop(key: str) -> None:
-    """Take away what is under `key`."""
+    """Delete the text under `key`."""
     _client().key_value_delete(key)

@@ -1,4 +1,4 @@
-"""What went wrong first in a local cluster, in one sentence."""
+"""Name the first failure of a local cluster in one sentence."""
 
 import re
 import signal
@@ -24,7 +24,7 @@ class Failure:
 
 
 def first_failure(members: list[Member], stuck: list[Member], limit: float | None) -> Failure | None:
-    """What went wrong first, or None. `stuck` are those that had to be ended; `limit` is given when time ran out."""
+    """Return the first failure, or None. stuck: processes that had to be ended. limit: seconds, if time ran out."""
     if apart := cannot_meet(members):
         return Failure(apart, 1)
     bad = sorted((m for m in members if m.failed), key=lambda m: (_is_consequence(m), m.left_at))
@@ -42,7 +42,7 @@ def first_failure(members: list[Member], stuck: list[Member], limit: float | Non
 
 
 def _is_consequence(member: Member) -> bool:
-    """Whether its bad end is one that a process meets because another is gone."""
+    """Return whether the process failed only because another one was gone."""
     if "raised" in member.report:
         return bool(_FROM_ANOTHER.search(member.report["message"])) and member.report["raised"] != "TimeoutError"
     return member.code == -signal.SIGABRT
@@ -66,7 +66,7 @@ def _end(first: Member, members: list[Member]) -> str:
 
 
 def _complaint(first: Member) -> str:
-    """XLA's own words, when it refused a setting of the environment and ended the process."""
+    """Return XLA's own message if it refused a setting of the environment and ended the process."""
     complaint = next((m[1] for line in first.lines if (m := _REFUSED.search(line))), "")
     return f": {complaint[:160]}, which this environment sets" if complaint else ""
 
@@ -76,7 +76,7 @@ def _error(member: Member) -> tuple[str | None, str | None]:
 
 
 def _cause(first: Member, members: list[Member]) -> str:
-    """Who was gone before, when the failure is one that follows from it."""
+    """Name the processes that were gone before, if the failure follows from that."""
     if not _is_consequence(first):
         return ""
     if frozen := [m for m in members if m.suspended()]:
@@ -95,7 +95,7 @@ def _others(first: Member, stuck: list[Member]) -> str:
 
 
 def _state(member: Member, tense: str = "is") -> str:
-    """What it does at this moment: «process 0 is waiting in `y.block_until_ready()` (step.py:14)»."""
+    """Describe what a process does at this moment: "process 0 is waiting in `y.block_until_ready()` (step.py:14)"."""
     name = f"process {member.index}"
     if not member.working:
         return f"{name} has finished"
@@ -111,7 +111,7 @@ def _state(member: Member, tense: str = "is") -> str:
 
 
 def cannot_meet(members: list[Member]) -> str | None:
-    """Why those that have joined can never all meet, in words; None if they can, as far as can be seen."""
+    """Return why the processes that have joined can never all meet, in words; None if nothing prevents it."""
     groups = _by_port(members)
     reason = next(filter(None, map(_twice, groups)), None)
     if reason is None and all(m.working and m.report.get("joins") for m in members):  # nobody else will come
@@ -120,7 +120,7 @@ def cannot_meet(members: list[Member]) -> str | None:
 
 
 def _by_port(members: list[Member]) -> list[list[Member]]:
-    """Those that have joined, a list for each port: names of the host may differ. Who aborts has had to, by another."""
+    """Group the processes that have joined, even if one has aborted since, by port: the host names may differ."""
     groups: dict[str, list[Member]] = defaultdict(list)
     for member in members:
         if member.report.get("joins") and (member.working or member.code == -signal.SIGABRT):
@@ -160,6 +160,6 @@ def _address(member: Member) -> str:
 
 
 def _joined_at(member: Member) -> str:
-    """`localhost:10000 (toy.py:14)`, the line being known once it has been asked for."""
+    """Return `localhost:10000 (toy.py:14)`; the line is known once the process has answered `ask_where`."""
     line = member.where()
     return _address(member) + (f" ({Path(line[0]).name}:{line[1]})" if line else "")

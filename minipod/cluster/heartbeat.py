@@ -1,4 +1,4 @@
-"""What a process leaves in a file while it runs, for `minipod watch`: which step it is in, for how long, and where."""
+"""Report a process's progress in a file for `minipod watch`: its step, for how long, and at which line."""
 
 import atexit
 import contextlib
@@ -56,20 +56,20 @@ class Heartbeat:
         atexit.register(self.close)
 
     def begin(self, step: int) -> None:
-        """A step begins; the one before, if nobody has said so, is done."""
+        """Begin a step; this also ends the step before, if `done` was not called."""
         if self._now[0] in ("own", "together"):
             self.done()
         self._began = time.perf_counter()
         self._now = ("own", step, self._began)
 
     def ready(self) -> None:
-        """This process's own part of the step is done: from here on it needs the others."""
+        """Say that this process's own part of the step is done: from here on it needs the others."""
         now = time.perf_counter()
         self._own.append(now - self._began)
         self._now = ("together", self._now[1], now)
 
     def done(self) -> None:
-        """The step is done, everywhere."""
+        """Say that the step is done, in all processes."""
         now = time.perf_counter()
         self._whole.append(now - self._began)
         self._done = self._now[1]
@@ -77,11 +77,11 @@ class Heartbeat:
 
     @property
     def own(self) -> float:
-        """The median of the last ten steps' own parts, in seconds; 0 if there is none."""
+        """Return the median of the last ten steps' own parts, in seconds; 0 if there is none."""
         return statistics.median_low(self._own or [0.0])
 
     def close(self) -> None:
-        """Say that this process ends; done at exit, too."""
+        """Say that this process ends; called at exit, too."""
         if not self._end.is_set():
             self._now = ("ended", self._now[1], time.perf_counter())
             self._end.set()
@@ -126,7 +126,7 @@ class Heartbeat:
 
 
 def _place() -> tuple[int, int]:
-    """(this process's number, how many) as `jax.distributed.initialize` was told; (0, 1) without it."""
+    """Return (process_id, num_processes) as passed to `jax.distributed.initialize`; (0, 1) without it."""
     jax: Any = sys.modules.get("jax")
     if jax is None or not jax.distributed.is_initialized():
         return 0, 1
@@ -134,7 +134,7 @@ def _place() -> tuple[int, int]:
 
 
 def _remove_of_more(folder: Path, processes: int) -> None:
-    """The heartbeats that an earlier start, of more processes, has left here."""
+    """Remove the heartbeats that an earlier run with more processes has left here."""
     for path in folder.glob(FILES.format("*")):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             data = json.loads(path.read_text("utf-8"))
@@ -143,7 +143,7 @@ def _remove_of_more(folder: Path, processes: int) -> None:
 
 
 def _stack() -> list[Frame]:
-    """Of the main thread, innermost first."""
+    """Return the main thread's frames, innermost first."""
     frame, frames = sys._current_frames().get(threading.main_thread().ident or 0), []
     while frame:
         frames.append((frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name))
@@ -152,5 +152,5 @@ def _stack() -> list[Frame]:
 
 
 def _named(place: tuple[str, int] | None) -> list[Any] | None:
-    """File without its folder, line, and what stands there."""
+    """Return the file without its folder, the line number, and the source line."""
     return [Path(place[0]).name, place[1], source_line(*place)] if place else None

@@ -1,6 +1,6 @@
-"""What runs in each process of a local cluster: `python -m minipod.cluster.inside REPORT TEXT [-m] PROGRAM ARGUMENTS…`.
+"""Run one process of a local cluster: `python -m minipod.cluster.inside REPORT TEXT [-m] PROGRAM ARGUMENTS…`.
 
-Two processes in fact. The *keeper* is started by the launcher. It forks the *program*, waits for it, and then, or as
+These are two processes. The *keeper* is started by the launcher. It forks the *program*, waits for it, and then, or as
 soon as the launcher closes the pipe on the keeper's standard input (which also happens when the launcher is killed),
 ends everything that was started below it. The program runs as `__main__`, as `python PROGRAM` would run it.
 
@@ -33,7 +33,7 @@ from minipod.processes.frames import is_own
 
 
 def main() -> None:
-    """Fork the program, keep it, end as it ended."""
+    """Fork the program, wait for it, and end as it ended."""
     report, text, *command = sys.argv[1:]
     adopt_orphans()
     wake, woken = os.pipe()
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _keep(pid: int, wake: int) -> int:
-    """Wait until the program `pid` ends or the launcher lets go, then end all below; the program's wait status."""
+    """Wait until program `pid` ends or the launcher closes the pipe, end all descendants; return the wait status."""
     status = None
     while status is None:
         ready, _, _ = select.select([0, wake], [], [])
@@ -128,7 +128,7 @@ def _no_debugger(*_: Any, **__: Any) -> NoReturn:
 
 
 def _in_short(error: BaseException) -> str:
-    """Python's traceback without the frames of installed libraries; JAX_TRACEBACK_FILTERING=off keeps them all."""
+    """Shorten Python's traceback by the frames of installed libraries; JAX_TRACEBACK_FILTERING=off keeps them all."""
     full = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = full
     while part and os.environ.get("JAX_TRACEBACK_FILTERING") != "off":
@@ -139,7 +139,7 @@ def _in_short(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str | None:
-    """`file.py:12`, the innermost line of the user's own code that the error passed through."""
+    """Return the innermost line of the user's own code that the error passed through, as `file.py:12`."""
     if isinstance(error, SyntaxError) and error.filename and is_own(error.filename):
         return f"{Path(error.filename).name}:{error.lineno}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if is_own(f.filename)]

@@ -1,7 +1,7 @@
-"""What a program under `minipod run` hands to `jax.distributed.initialize`, whether it has heard of minipod or not.
+"""Check and complete the arguments of `jax.distributed.initialize` in every program under `minipod run`.
 
-What it leaves open is filled in; what can only hang is refused with a sentence; the coordinator listens where the
-program says that the others will look for it, and nowhere else. The launcher is told who joins as whom
+Missing arguments are filled in. Arguments that can only hang raise an error of one sentence. The coordinator listens
+only where the program says that the others will look for it. The launcher gets each process's number and address
 (`minipod.cluster.failure`), since one process alone cannot know that another has the same number.
 """
 
@@ -28,7 +28,7 @@ _signs: list[socket.socket] = []  # by which the others see that this process ha
 
 
 def watch(tell: Callable[..., None]) -> None:
-    """From now on look at each call of `jax.distributed.initialize` in this process; `tell(joins=…)` the launcher."""
+    """Wrap `jax.distributed.initialize` in this process; `tell(joins=…)` reports each call to the launcher."""
     once_imported("jax", functools.partial(_wrap, tell))
 
 
@@ -86,7 +86,7 @@ def _until_the_service_ends(address: str) -> Iterator[None]:
 
 
 def _fill_in(given: dict[str, Any]) -> None:
-    """Have what the program does not say be what `minipod run` says, unless it asks JAX for another launcher."""
+    """Fill in missing arguments from `minipod run`, unless the program asks JAX for a different launcher."""
     if given.get("cluster_detection_method") is not None:
         return
     address = given.get("coordinator_address") or os.environ.get("JAX_COORDINATOR_ADDRESS")
@@ -97,7 +97,7 @@ def _fill_in(given: dict[str, Any]) -> None:
 
 
 def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
-    """See that this call can succeed, and let process 0 be first. What JAX itself refuses at once is left to it."""
+    """Check that this call can succeed, and let process 0 be first. JAX itself checks what it refuses at once."""
     address, processes, number = (given.get(n) for n in ("coordinator_address", "num_processes", "process_id"))
     if not (isinstance(address, str) and isinstance(processes, int) and isinstance(number, int)):
         return
@@ -137,7 +137,7 @@ def _parts(address: str) -> tuple[str, int]:
 
 
 def _obstacles(address: str, host: str, port: int) -> list[int | None]:
-    """What keeps each address of the host from being listened on. Raises ValueError if it is not this machine's."""
+    """Return what prevents listening on each address of the host. ValueError if the host is not this machine."""
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
@@ -152,9 +152,9 @@ def _obstacles(address: str, host: str, port: int) -> list[int | None]:
 
 
 def _take(address: str, port: int, obstacles: list[int | None]) -> None:
-    """Have the port for this process alone, and let the others of this run know. Raises OSError if it is taken.
+    """Reserve the port for this process alone, and let the others of this run know. OSError if it is taken.
 
-    gRPC shares a port with whoever else listens on it so (SO_REUSEPORT), and a call may then reach either.
+    gRPC shares a port with any other listener that allows it (SO_REUSEPORT), and a call may then reach either.
     """
     sign = socket.socket()
     host, own = _parts(os.environ["MINIPOD_COORDINATOR"])

@@ -1,7 +1,7 @@
 """Run a program in several processes on this machine, as a cluster would, and leave nothing running behind.
 
-Every process is started through `minipod.cluster.inside`; the launcher (this process) reads what they print and how
-they fare, ends them all after the limit or soon after one has failed, and says in one sentence what went wrong first.
+Every process is started through `minipod.cluster.inside`. The launcher (this process) reads what they print and how
+they end, ends them all after the limit or soon after one has failed, and names the first failure in one sentence.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ LEFT = 5.0  # seconds in a wait of JAX, once another has finished: then they wai
 
 
 class ClusterError(RuntimeError):
-    """A process failed. The message is the first failure in one sentence, then what was printed; `run` holds both."""
+    """The error of a failed process: the first failure in one sentence, then the output. `run`: the `Run` with both."""
 
     def __init__(self, run: Run):
         super().__init__(str(run.first_failure) + "\n" + run.printed())
@@ -57,19 +57,19 @@ def run(
 ) -> Run:
     """Run `program` in `processes` processes with `devices` simulated CPU devices each, and wait for them.
 
-    program  a path, looked up in the current folder and then beside the running script; with `module` true, the name of
+    program  a path, looked up in the current folder, then next to the running script; with `module` true, the name of
              a module
-    arguments  those of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
+    arguments  of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
              the number of processes, and a free address for process 0. `{{name}}` gives `{name}`; other braces stay
     limit    seconds after which all processes are ended
     check    whether to raise ClusterError when a process fails
     collective_timeout  seconds after which a collective that waits for a lost process raises an error in the program
-    env      variables to add to the environment, or to remove where the value is None; a sequence has one for each
+    env      variables to add to the environment, or to remove if the value is None; a sequence has one dict for each
              process
     port     the coordinator's port on 127.0.0.1; None: a free one
     survivors  whether the other processes go on when one has failed
     show     called as `show(process, line)` for each line when it is printed
-    places   for each process a command in front of its own, which moves it elsewhere, such as into another network;
+    places   for each process a command in front of its own that moves it elsewhere, such as into another network;
              `address` is the address of process 0 there. `minipod.hosts` uses both
 
     All processes are also ended soon after one has failed; when they can never meet, because two have the same number;
@@ -128,16 +128,16 @@ def run(
 def _environments(
     env: Mapping[str, str | None] | Sequence[Mapping[str, str | None]] | None, processes: int
 ) -> list[dict[str, str]]:
-    """Of each process: this one's, with what `run` was given in `env`. ValueError for another number of them."""
+    """Return each process's environment: this one's, changed by `env`. ValueError for a wrong number of them."""
     additions = list(env) if isinstance(env, Sequence) else [env or {}] * processes
     if len(additions) != processes:
-        raise ValueError(f"{len(additions)} environments for {processes} processes: one each is needed")
+        raise ValueError(f"{len(additions)} environments for {processes} processes: one for each is needed")
     asked = [{**os.environ, **more} for more in additions]
     return [{name: value for name, value in each.items() if value is not None} for each in asked]
 
 
 def _end(members: list[Member], channels: selectors.BaseSelector) -> None:
-    """End all at once, and take what is still in their pipes."""
+    """End all processes at once, and read what is still in their pipes."""
     for member in members:
         member.stop()  # or the last to be ended would tell of the end of the first
     for member in members:
@@ -152,7 +152,7 @@ def _end(members: list[Member], channels: selectors.BaseSelector) -> None:
 
 
 def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, patience: float) -> bool:
-    """Read and wait until all have ended, or waiting is pointless. True when the limit was reached.
+    """Read and wait until all have ended or waiting is pointless. Return True if the limit was reached.
 
     The programs get `patience` seconds in which to meet a timeout of their own.
     """
@@ -179,7 +179,7 @@ def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, 
 
 
 def _pump(channels: selectors.BaseSelector, seconds: float) -> None:
-    """Hand on what the processes have written, waiting at most `seconds` for something to come."""
+    """Pass on what the processes have written, waiting at most `seconds` for output."""
     if not channels.get_map():
         time.sleep(seconds)
         return
@@ -196,7 +196,7 @@ def _ask_where(members: list[Member], channels: selectors.BaseSelector) -> None:
 
 
 def find(program: str | os.PathLike[str]) -> Path:
-    """The program's file: in the current folder, else beside the running script. Raises FileNotFoundError."""
+    """Find the program's file in the current folder or next to the running script. Raises FileNotFoundError."""
     path = Path(program)
     beside = Path(getattr(sys.modules["__main__"], "__file__", None) or ".").parent / path
     for place in (path, beside):
@@ -208,7 +208,7 @@ def find(program: str | os.PathLike[str]) -> Path:
 
 
 def find_module(name: str) -> str:
-    """The name, if such a module is in the current folder or `import` would find it. Raises FileNotFoundError.
+    """Return `name` if such a module is in the current folder or `import` would find it. Raises FileNotFoundError.
 
     Only the first part of the name is looked for, since `find_spec` imports the packages that a module is in.
     """
@@ -237,17 +237,17 @@ def check_numbers(processes: int, devices: int, limit: float, collective_timeout
 
 
 def check_open_files(processes: int) -> None:
-    """Raise OSError where a process may open so few files that JAX, or the launcher itself, would fail half-way."""
+    """Raise OSError if a process may open so few files that JAX, or the launcher itself, would fail half-way."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < OPEN_FILES + 4 * processes:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def check_port(port: int) -> int:
-    """The port, if a coordinator can listen on it here. Raises ValueError."""
+    """Return the port if a coordinator can listen on it here. Raises ValueError."""
     if not 1024 <= port <= 65535:
         raise ValueError(f"port {port}: choose one between 1024 and 65535")
     try:
         try_port(port)
     except OSError as error:
-        raise ValueError(f"port {port} is taken ({error.strerror}): choose another one, or none") from None
+        raise ValueError(f"port {port} is taken ({error.strerror}): choose a different port, or none") from None
     return port

@@ -1,15 +1,15 @@
-"""One process of a cluster that Slurm, MPI or a person has started: `python -m minipod start PROGRAM …`.
+"""Run one process of a cluster that Slurm, MPI or a person has started: `python -m minipod start PROGRAM …`.
 
-In JAX an error that nobody catches, or `sys.exit(2)`, is no end yet: at exit the process waits up to 300 s for the
-others, and they wait for it, so that no launcher sees that anything has failed. Here a process that fails ends at once,
+In JAX an uncaught error, or `sys.exit(2)`, does not end a process at once: at exit it waits up to 300 s for the
+others, and they wait for it, so no launcher sees that anything has failed. Here a process that fails ends at once,
 with its status, and so does every process that it has started:
 
 - after `jax.distributed.initialize` without exit handlers;
 - before it, and in a program that never calls it, as Python ends; but threads and exit handlers have two seconds;
-- an exception that nobody catches in a thread counts, too, while the main thread runs: status 1, no exit handlers. A
+- an uncaught exception in a thread counts, too, while the main thread runs: status 1, no exit handlers. A
   program that sets `threading.excepthook` decides for itself.
 
-A process that is killed, or aborted by JAX because another one has gone, can end nothing that it has started.
+A process that is killed, or aborted by JAX because another one has gone, cannot end the processes it has started.
 """
 
 import contextlib
@@ -32,10 +32,10 @@ _PID = os.getpid()
 
 
 def start(command: list[str]) -> None:
-    """Run `[-m] PROGRAM ARGUMENTS…` as `python` would; a failure ends it.
+    """Run `[-m] PROGRAM ARGUMENTS…` as `python` would; end the process at once if it fails.
 
-    A process that JAX aborts when another is gone shows its stacks first.
-    Returns where the program ends with 0, or raises SystemExit.
+    A process that JAX aborts because another one is gone prints its stacks first.
+    Returns if the program ends with status 0; otherwise raises SystemExit.
     """
     with contextlib.suppress(OSError, ValueError, RuntimeError):  # no stderr
         faulthandler.enable()
@@ -77,7 +77,7 @@ def _in_a_cluster() -> bool:
 
 
 def leave(status: int) -> None:
-    """End every process that this one has started, and this one, at once.
+    """End this process and every process that it has started, at once.
 
     If no other process waits for it, Python ends it: exit handlers run.
     """
@@ -101,7 +101,7 @@ def _end(status: int) -> NoReturn:
 
 
 def _end_children() -> None:
-    """All but multiprocessing's resource tracker: it removes shared memory, and ends when this process has ended."""
+    """End all children but multiprocessing's resource tracker, which removes shared memory and ends after us."""
     adopt_orphans()
     tracker: Any = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_resource_tracker", None)
     kill_children(frozenset() if tracker is None else frozenset({tracker._pid} - {None}))

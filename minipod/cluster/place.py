@@ -1,4 +1,4 @@
-"""Which of how many processes this one is, as the launcher says that started it, in the order in which JAX asks."""
+"""Find this process's number and the number of processes from its launcher, in the order in which JAX asks."""
 
 import os
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ LAUNCHERS = (
 
 
 class Place(NamedTuple):
-    """Where a process stands in its cluster.
+    """The place of a process in its cluster.
 
-    processes  how many there are (MPI's world size)
-    index      which one this is, counted from 0 (MPI's rank)
+    processes  number of processes (MPI's world size)
+    index      number of this process, counted from 0 (MPI's rank)
     """
 
     processes: int
@@ -24,11 +24,11 @@ class Place(NamedTuple):
 
 
 class TwoLaunchers(ValueError):
-    """Two launchers say different things of this process; the message names them."""
+    """The error of two launchers that disagree about this process; the message names them."""
 
 
 def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:
-    """This process's place according to each launcher that says it started several processes."""
+    """Return this process's place according to each launcher that claims to have started several processes."""
     result = {}
     for launcher, size, rank in LAUNCHERS:
         processes, index = env.get(size, ""), env.get(rank, "")
@@ -38,9 +38,9 @@ def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:
 
 
 def place(env: Mapping[str, str] = os.environ) -> Place:
-    """This process's place in the cluster it belongs to; Place(1, 0) outside any.
+    """Return this process's place in its cluster; Place(1, 0) outside any.
 
-    Raises TwoLaunchers where MPI was started in a step of Slurm, or the other way round: JAX would believe the first.
+    Raises TwoLaunchers if MPI was started in a step of Slurm, or the other way round: JAX would believe the first.
     """
     name, size, rank = OWN
     if size in env and rank in env:
@@ -52,9 +52,9 @@ def place(env: Mapping[str, str] = os.environ) -> Place:
 
 
 def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
-    """Why JAX finds no cluster where there seems to be one, and what to do; "" where nothing looks like one.
+    """Return why JAX finds no cluster although there seems to be one, and what to do; "" if nothing looks like one.
 
-    To be asked where `jax.distributed.initialize` finds none, before a program goes on as a single process: if a
+    Call it if `jax.distributed.initialize` finds none, before a program goes on as a single process: if a
     launcher has started several, each of them would.
     """
     if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
@@ -83,5 +83,5 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
 
 
 def conflict(found: Mapping[str, Place]) -> str:
-    """`Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
+    """Return `Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
     return ", ".join(f"{name} (process {place.index} of {place.processes})" for name, place in found.items())

@@ -1,4 +1,4 @@
-"""What differs from process to process in the arguments of a program: `{process}`, `{processes}`, `{coordinator}`."""
+"""Fill in the placeholders of a program's arguments: `{process}`, `{processes}`, `{coordinator}`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,10 @@ _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
 
 
 def fill(arguments: Sequence[str], process: int, processes: int, coordinator: str) -> list[str]:
-    """The arguments of one process: its number, how many there are, and the address (`host:port`) of process 0.
+    """Return the arguments of one process, with its number, the number of processes, and process 0's `host:port`.
 
     `{{name}}` gives `{name}`, whatever the name; all other braces stay as they are, JSON's among them. Raises
-    ValueError for another name than these three in single braces.
+    ValueError for a name in single braces that is not one of these three.
     """
     values = {"process": str(process), "processes": str(processes), "coordinator": coordinator}
     return [_NAME.sub(lambda found: _value(found, values), argument) for argument in arguments]

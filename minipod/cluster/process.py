@@ -1,4 +1,4 @@
-"""One process of a local cluster, as its launcher sees it: what it printed, what it reported, how it ended."""
+"""Follow one process of a local cluster from its launcher: its output, its reports, its end."""
 
 import contextlib
 import linecache
@@ -68,24 +68,24 @@ class Member:
 
     @property
     def running(self) -> bool:
-        """Whether the process exists still."""
+        """Return whether the process still exists."""
         if self.popen.poll() is not None and self.ended_at is None:
             self.ended_at = time.monotonic()
         return self.popen.returncode is None
 
     @property
     def working(self) -> bool:
-        """Whether its program has not ended; one that waits for the others on its way out has."""
+        """Return whether its program has not ended; one that waits for the others at exit has ended."""
         return self.running and "done" not in self.report
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended badly, or will once the others let it."""
+        """Return whether it has failed, or will fail when the others no longer hold it up."""
         return bool(self.report.get("done")) or bool(self.popen.returncode)
 
     @property
     def code(self) -> int:
-        """Exit code; minus the signal that ended it. What the program said itself outweighs how its exit went on."""
+        """Return the exit code, or minus the signal that ended it. The program's own report counts first."""
         own = self.report.get("done")
         if own or (own == 0 and self.popen.returncode in (-signal.SIGKILL, -ASK)):
             # pyrefly: ignore[bad-return]
@@ -94,15 +94,15 @@ class Member:
 
     @property
     def left_at(self) -> float:
-        """When its program ended."""
+        """Return the time at which its program ended."""
         return self.report.get("time", self.ended_at or time.monotonic())
 
     def printed(self) -> str:
-        """All that it printed (the first million characters)."""
+        """Return all that it printed (the first million characters)."""
         return "".join(line + "\n" for line in self.lines)
 
     def ask_where(self) -> bool:
-        """Ask for its stack, to arrive in `stack`. False if there is nobody to answer."""
+        """Ask for its stack, which will arrive in `stack`. Return False if the process cannot answer."""
         if "pid" not in self.report or self.suspended():
             return False
         self.stack.clear()
@@ -112,17 +112,17 @@ class Member:
         return False
 
     def suspended(self) -> bool:
-        """Whether somebody stopped it (SIGSTOP)."""
+        """Return whether it is stopped (SIGSTOP)."""
         return "pid" in self.report and suspended(self.report["pid"])
 
     def idle_for(self) -> float:
-        """Seconds since it, or a process of its own, was last seen working; call it often."""
+        """Return the seconds since it, or a process of its own, was last seen working; call it often."""
         return self._family.seconds()
 
     def hangs(self, seconds: float) -> bool:
-        """Whether it has stood in a wait of JAX, and computed nothing, for so many seconds; call it often.
+        """Return whether it has waited in JAX, and computed nothing, for this number of seconds; call it often.
 
-        One call asks for its stack, a later one reads the answer, and asks again where that shows no wait of JAX.
+        One call asks for its stack, a later one reads the answer, and asks again if it shows no wait in JAX.
         """
         if self._computation.seconds() < seconds:
             return False
@@ -143,17 +143,17 @@ class Member:
         return stands_in_jax(self.report["pid"], self.stack, source)
 
     def stop(self) -> None:
-        """Let it do nothing more; it is not ended yet."""
+        """Stop it (SIGSTOP) without ending it."""
         if self.running and "pid" in self.report:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.report["pid"], signal.SIGSTOP)
 
     def end(self) -> None:
-        """End it and everything it started: its keeper does so when it is let go."""
+        """End it and everything it started, which its keeper does when its pipe closes."""
         self.popen.end(PATIENCE, *([self.report["pid"]] if "pid" in self.report else []))
 
     def read(self, channel: str, descriptor: int, channels: selectors.BaseSelector) -> None:
-        """Take what has arrived on a channel ("text", "native" or "report"), line by line; at its end, close it."""
+        """Read what has arrived on a channel ("text", "native" or "report"), line by line; close it at its end."""
         try:
             data = os.read(descriptor, 65536)
         except BlockingIOError:
@@ -166,11 +166,11 @@ class Member:
             os.close(descriptor)
 
     def where(self) -> tuple[str, int] | None:
-        """The (file, line) of the user's own code that its main thread is in, if it has answered `ask_where`."""
+        """Return the (file, line) of the user's own code that its main thread is in, if it has answered `ask_where`."""
         return next(((file, line) for file, line, _ in self.stack if is_own(file)), None)
 
     def stack_text(self) -> str:
-        """Where it was when it had to be ended, outermost first: its own lines, then the call of JAX they wait in."""
+        """Describe where it was when it had to be ended, outermost first: its own lines, then JAX's waiting call."""
         if not self.stack:
             return ""
         inner = [frame for frame in self.stack if is_own(frame[0]) or "/jax/" in frame[0]]
@@ -208,7 +208,7 @@ class Member:
                 self.report |= report
 
     def _keep(self, line: str, end: bytes) -> None:
-        """In `lines`, what a terminal would show at the end: of lines that replace each other, the last."""
+        """Keep in `lines` what a terminal would show at the end: of lines that replace each other, the last."""
         if self._replaced and self.lines:
             self._kept -= len(self.lines.pop()) + 1
         before = self.lines.pop() if self._partial and self.lines else ""
@@ -221,13 +221,13 @@ class Member:
 
 
 def source_line(file: str, line: int) -> str:
-    """A line of a program as it stands now: another run's file may have had the same name."""
+    """Return a line of a program's file as it is now: an earlier run's file may have had the same name."""
     linecache.checkcache(file)
     return linecache.getline(file, line).strip()
 
 
 def without_noise(line: str, noisy: bool = False) -> tuple[str, bool]:
-    """A line without gloo's messages, and whether it is (with `noisy` before it: still) nothing but noise."""
+    """Remove gloo's messages from a line; also return whether the line (after a `noisy` one: still) is only noise."""
     quiet = _NOISE.sub("", line)
     if (noisy or _PIECE.search(quiet)) and not _PIECE.sub("", quiet).strip(" 0123456789"):
         quiet = ""
@@ -242,7 +242,7 @@ def start(
     show: Callable[[int, str], object] | None,
     place: Sequence[str] = (),
 ) -> Member:
-    """Start process `index` of a cluster, `place` in front of its command, and have `channels` call its `read`."""
+    """Start process `index` of a cluster, with `place` before its command, and register its `read` in `channels`."""
     pipes = {name: os.pipe() for name in ("report", "text", "native")}
     report, text, native = (pipes[name][1] for name in ("report", "text", "native"))
     try:

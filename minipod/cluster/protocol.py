@@ -1,6 +1,6 @@
-"""What the launcher and the processes of a cluster agree on."""
+"""Define what the launcher and the processes of a cluster agree on."""
 
 import signal
 
 ASK = signal.SIGUSR2  # a program that runs for days may be told of its end by SIGUSR1
-NO_DEBUGGER = "a debugger needs a keyboard, and the processes of a cluster have none: run the program alone for that"
+NO_DEBUGGER = "a debugger needs a keyboard, and a cluster's processes have none: debug the program in a single process"

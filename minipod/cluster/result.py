@@ -1,4 +1,4 @@
-"""What a run of several processes gave: the output of each, side by side."""
+"""Hold and show the result of a run of several processes: the output of each, side by side."""
 
 import re
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ class Run:
     outputs  what each process printed
     codes    the exit code of each process, or minus the signal that ended it
     seconds  wall-clock time
-    first_failure  what went wrong first, in one sentence; None if all went well
+    first_failure  the first failure, in one sentence; None if all went well
     exit_code  for a shell: that of the first process that failed, 128 + signal, or 124 at the limit
-    stacks   the lines in which each process was when it had to be ended; "" for the others
+    stacks   the lines at which each process was when it had to be ended; "" for the others
     """
 
     outputs: list[str]
@@ -43,11 +43,11 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """True when every process ended by itself with exit code 0."""
+        """Return True if every process ended by itself with exit code 0."""
         return self.first_failure is None
 
     def printed(self) -> str:
-        """What the processes printed, one after the other, each line with its process: `[0] …`."""
+        """Return the output of the processes, one after the other, each line with its process: `[0] …`."""
         return in_turn(self.outputs)
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Run:
         return columns
 
     def where(self) -> "Where":
-        """Where the processes were when they had to be ended, side by side."""
+        """Show where the processes were when they had to be ended, side by side."""
         return Where([stack or "(not there any more)" for stack in self.stacks])
 
 
@@ -83,18 +83,18 @@ class Where:
 
 
 def summary(runs: Mapping[str, Run]) -> Table:
-    """A table with a row for each run: its name, its seconds, and what went wrong first."""
+    """Return a table with a row for each run: its name, its seconds, and its first failure."""
     rows = tuple((name, f"{run.seconds:.0f}", run.first_failure or "nothing") for name, run in runs.items())
     return Table(("program", "seconds", "first failure"), rows, left=(0, 2), kind="runs")
 
 
 def in_turn(texts: list[str]) -> str:
-    """Process after process, each line with its process: `[0] …`."""
+    """Join the texts of the processes, each line with its process: `[0] …`."""
     return "\n".join(f"[{i}] {line}" for i, text in enumerate(texts) for line in text.splitlines())
 
 
 def side_by_side(texts: list[str]) -> str:
-    """A section per process: beside each other where there is room, else below each other; no script."""
+    """Return HTML with a section per process: side by side if there is room, else one below the other; no script."""
     sections = "".join(
         f'<section style="{_COLUMN}"><p class="title" style="{_TITLE}">process {i}</p>'
         f'<pre tabindex="0" style="{_TEXT}">{escape(text.rstrip())}</pre></section>'

@@ -1,6 +1,6 @@
-"""Check this machine: the first thing to run if something does not work.
+"""Check this machine. Run it first if something does not work.
 
-`minipod doctor` prints what `describe` makes of the findings.
+`minipod doctor` prints the findings as `describe` formats them.
 
     >>> from minipod import doctor
     >>> [found.name for found in doctor.examine()][:4]

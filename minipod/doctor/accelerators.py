@@ -1,4 +1,4 @@
-"""GPUs and TPU chips that this machine has, and why JAX might see none of them.
+"""Find the GPUs and TPU chips of this machine, and why JAX might see none of them.
 
 Sources: PCI's list of vendors and classes; NVIDIA's driver documentation (/dev/nvidia0 …); Cloud TPU's (/dev/accel0,
 /dev/vfio/0, /tmp/libtpu_lockfile). Tried on folders that look like theirs, not on such machines.
@@ -22,7 +22,7 @@ _LOCK = "tmp/libtpu_lockfile"
 
 @dataclass(frozen=True)
 class Hardware:
-    """What the machine has, whatever JAX sees. `gpus` and `chips`: on the bus or as device files, the larger number."""
+    """The machine's accelerators, whatever JAX sees. gpus, chips: on the bus or as device files, the larger number."""
 
     gpus: int = 0
     chips: int = 0
@@ -31,7 +31,7 @@ class Hardware:
 
 
 def hardware(root: Path = Path("/")) -> Hardware:
-    """Look at the bus and at the device files below `root`."""
+    """Count the accelerators on the bus and in the device files below `root`."""
     on_bus = {"NVIDIA GPU": 0, "TPU chip": 0}
     for device in (root / "sys/bus/pci/devices").glob("*"):
         with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ def hardware(root: Path = Path("/")) -> Hardware:
 def accelerators(
     platform: str, env: Mapping[str, str] = os.environ, root: Path = Path("/"), in_cluster: bool = False
 ) -> Finding | None:
-    """What JAX, which came up on `platform` ("" if it did not), leaves unused; None on a machine without any.
+    """Report accelerators that JAX, started on `platform` ("" if it did not start), leaves unused; None without any.
 
     in_cluster: a job that leaves them unused without having asked for CPUs is a fault.
     """
@@ -99,7 +99,7 @@ def _no_tpu(here: Hardware, root: Path) -> str:
 
 
 def _holder(here: Hardware, root: Path) -> str:
-    """The process, not this one, that has a TPU's device file or libtpu's lock open; "" if nobody that we may see."""
+    """Name another process that has a TPU's device file or libtpu's lock open; "" if none is visible to us."""
     held = {*here.chip_files, str(root / _LOCK)}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):

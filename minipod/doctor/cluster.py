@@ -1,7 +1,7 @@
-"""`minipod doctor --cluster`, in each process that a launcher has started; process 0 reports, the others help.
+"""Run `minipod doctor --cluster` in each process that a launcher has started; process 0 reports, the others help.
 
-First they meet, without JAX (`connections`): it is known then which do not come, and what the others have is compared.
-Then each one's JAX joins, sums and works (`cluster_probe`), step by step, so that the report can say where each stood.
+First they meet, without JAX (`connections`): this shows which are missing, and the others' machines are compared.
+Then each one's JAX joins, sums and works (`cluster_probe`), step by step, so that the report can say how far each got.
 """
 
 import contextlib
@@ -30,9 +30,9 @@ OUTSIDE = (
 
 
 def examine(limit: float, as_json: bool) -> int:
-    """Take part, and report in process 0; the exit code is the same in all. Raises ValueError outside of a cluster.
+    """Take part, report in process 0, and return the same exit code in all. ValueError outside of a cluster.
 
-    limit: seconds for all to come, and once more for all to compute
+    limit: seconds for all to connect, and again for all to compute
     """
     if not (limit > 0 and math.isfinite(limit)):
         raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
@@ -41,7 +41,7 @@ def examine(limit: float, as_json: bool) -> int:
     try:
         place()
     except TwoLaunchers as error:
-        message = f"--cluster: two launchers have started this process, {error}: start it by one of them"
+        message = f"--cluster: two launchers have started this process, {error}: start it with only one of them"
         raise ValueError(message) from None
     if "MINIPOD_LIMIT" in os.environ:
         limit = min(limit, int(os.environ["MINIPOD_LIMIT"]) / 3)  # or `minipod run` would end us before we report
@@ -62,7 +62,7 @@ def examine(limit: float, as_json: bool) -> int:
 
 
 def _help(part: Part, limit: float) -> int:
-    """In every process but 0: say who we are, and what our part of JAX says, until process 0 tells us to end."""
+    """In every process but 0: send our facts and the reports of our part of JAX, until process 0 tells us to end."""
     process = part.cluster["process"]
     try:
         line = connections.visit(part.cluster["coordinator"], process, facts(part.cluster), limit)
@@ -81,7 +81,7 @@ def _help(part: Part, limit: float) -> int:
                         return code
             if news := part.news():
                 line.say(steps=news)
-        raise Lost("process 0 has not said how it ends")
+        raise Lost("process 0 has not reported the result")
     except Lost as error:
         print(f"minipod: process {process}: {error}", file=sys.stderr, flush=True)
         return 1
@@ -94,7 +94,7 @@ def _wait(part: Part, lines: Iterable[Line], seconds: float) -> None:
 
 
 def _report(part: Part, limit: float, as_json: bool) -> int:
-    """In process 0: gather, tell the others to end, print."""
+    """In process 0: gather, tell the others to end, and print."""
     cluster = part.cluster
     gathered = Gathered(cluster["processes"], cluster["launcher"], cluster["coordinator"], limit=limit)
     lines: dict[int, Line] = {}
@@ -114,7 +114,7 @@ def _report(part: Part, limit: float, as_json: bool) -> int:
 
 
 def _gather(part: Part, gathered: Gathered, lines: dict[int, Line]) -> list[Finding]:
-    """Meet the others, let all compute; the findings. Raises OSError where nobody can listen."""
+    """Meet the others, let all compute, and return the findings. OSError if process 0 cannot listen."""
     gathered.facts[0] = facts(part.cluster)
     with connections.listen(gathered.coordinator, "MINIPOD_COORDINATOR" not in os.environ) as listener:
         lines |= connections.welcome(listener, gathered.processes, gathered.limit, gathered.facts[0].keys())
@@ -131,7 +131,7 @@ def _gather(part: Part, gathered: Gathered, lines: dict[int, Line]) -> list[Find
 
 
 def _compute(part: Part, gathered: Gathered, lines: dict[int, Line]) -> None:
-    """Note the steps of all until all are done, one has failed, or the limit."""
+    """Record the steps of all until all are done, one has failed, or the limit is reached."""
     end = time.monotonic() + gathered.limit
     steps = gathered.steps = {p: {} for p in range(gathered.processes)}
     while time.monotonic() < end and not gathered.all_have("pace"):
@@ -145,7 +145,7 @@ def _compute(part: Part, gathered: Gathered, lines: dict[int, Line]) -> None:
 
 
 def _listen(lines: dict[int, Line], steps: dict[int, dict[str, Any]]) -> None:
-    """Note what the other processes have said by now."""
+    """Record what the other processes have sent by now."""
     for process, line in lines.items():
         if line.gone:
             continue
@@ -157,7 +157,7 @@ def _listen(lines: dict[int, Line], steps: dict[int, dict[str, Any]]) -> None:
 
 
 def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[int, str]:
-    """Which processes are stopped or silent; if none is, which have ended; if none has, where each stands."""
+    """Name the processes that are stopped or silent; if none is, those that have ended; else how far each one is."""
     steps = gathered.steps
     ended = {p: f"ended while {_doing(each)}: {each['ended']}" for p, each in steps.items() if "ended" in each}
     for line in lines.values():
@@ -183,7 +183,7 @@ def _doing(steps: dict[str, Any]) -> str:
 
 
 def _rows(gathered: Gathered) -> list[dict[str, Any]]:
-    """What --json says of each process."""
+    """Return the object that --json prints for each process."""
     rows = []
     for p in range(gathered.processes):
         clock = gathered.clocks.get(p, Clock(0.0, 0.0))

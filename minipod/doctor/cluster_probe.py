@@ -1,8 +1,8 @@
-"""JAX's part in one process of a cluster: `python -m minipod.doctor.cluster_probe SECONDS`, a JSON object a line.
+"""Run JAX in one process of a cluster: `python -m minipod.doctor.cluster_probe SECONDS`, one JSON object per line.
 
-It says what JAX's detector found (`{"cluster": …}`), waits for a line on standard input, and then joins the cluster,
-saying each step when it is done: `{"joined": seconds}`, `{"devices": …}`, `{"hop": …}`, `{"pace": …}`. Then it stays
-until it is ended: who leaves first would abort the others.
+It prints what JAX's detector found (`{"cluster": …}`), waits for a line on standard input, and then joins the cluster,
+printing each finished step: `{"joined": seconds}`, `{"devices": …}`, `{"hop": …}`, `{"pace": …}`. Then it stays
+until it is ended: the first process to leave would abort the others.
 """
 
 import importlib.util
@@ -28,7 +28,7 @@ SIDE, PRODUCTS = 512, 8  # what each process multiplies for itself in a round
 
 
 def main() -> None:
-    """Everything, step by step."""
+    """Run all steps in order."""
     die_with_parent(os.getppid())
     out = json_lines.taken(1)  # gloo prints to standard output
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def join(cluster: dict[str, Any], seconds: int) -> None:
-    """`jax.distributed.initialize` as ch10's programs call it."""
+    """Call `jax.distributed.initialize` as chapter 10's programs do."""
     import jax
 
     address = cluster["coordinator"]
@@ -76,7 +76,7 @@ def join(cluster: dict[str, Any], seconds: int) -> None:
 
 
 def all_reduce(numbers: int) -> Callable[[], Any]:
-    """A sum over the first devices of all processes, ready to be called; each brings so many f32."""
+    """Return a compiled sum over the first devices of all processes, with `numbers` f32 from each."""
     import jax
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -96,7 +96,7 @@ def all_reduce(numbers: int) -> Callable[[], Any]:
 
 
 def hop() -> dict[str, float]:
-    """Medians: seconds of a small all-reduce; bytes a second that each device sends in a large one."""
+    """Measure medians: seconds of a small all-reduce; bytes per second that each device sends in a large one."""
     import jax
 
     small, large = all_reduce(SMALL), all_reduce(LARGE)
@@ -107,7 +107,7 @@ def hop() -> dict[str, float]:
 
 
 def pace() -> dict[str, float]:
-    """Medians in seconds of rounds in which each process multiplies matrices by itself, and then meets the others."""
+    """Measure medians, in seconds, of rounds in which each process multiplies matrices and then meets the others."""
     import jax
 
     together = all_reduce(SMALL)

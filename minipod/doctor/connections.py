@@ -1,7 +1,7 @@
-"""The processes of a cluster meet on the coordinator's own port, before JAX has it: that is the way that must be free.
+"""Connect the processes of a cluster on the coordinator's own port, before JAX uses it: this path must be free.
 
-Process 0 listens; each other process connects, says who it is, and answers when it is asked for its time. The
-connections stay while JAX's coordinator listens on the same port. What is said is a JSON value a line.
+Process 0 listens. Every other process connects, sends its number, and answers when it is asked for its time. The
+connections stay while JAX's coordinator listens on the same port. Messages are JSON values, one per line.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ PINGS = 8  # to find the clocks' offset: the quickest answer is the truest
 
 
 class Lost(ConnectionError):
-    """There is no way to the other side; the message says why."""
+    """The error of a lost connection; the message gives the reason."""
 
 
 @dataclass
 class Line:
-    """A connection to another process, and what it has said."""
+    """A connection to another process, and the messages from it."""
 
     socket: socket.socket
     facts: dict[str, Any] = field(default_factory=dict)
@@ -35,12 +35,12 @@ class Line:
         self.reader = json_lines.Reader(self.socket.fileno(), LONGEST)
 
     def say(self, **what: Any) -> None:
-        """Nothing happens where the other has gone."""
+        """Send a message; do nothing if the other process has gone."""
         with contextlib.suppress(OSError):
             self.socket.sendall(json_lines.encode(what))
 
     def hear(self, seconds: float) -> dict[str, Any]:
-        """What it says next. Raises TimeoutError, Lost."""
+        """Wait for its next message. Raises TimeoutError, Lost."""
         try:
             message = self.reader.read(seconds)
         except (EOFError, ConnectionError):
@@ -48,17 +48,17 @@ class Line:
             raise Lost("the connection has ended") from None
         except json_lines.Garbled:
             self.gone = True
-            raise Lost("who answers there is not this doctor: another job's coordinator?") from None
+            raise Lost("something other than this doctor answers there: another job's coordinator?") from None
         return message if isinstance(message, dict) else {}
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """What has arrived by now. Raises Lost."""
+        """Return the messages that have arrived by now. Raises Lost."""
         with contextlib.suppress(TimeoutError):
             while True:
                 yield self.hear(0)
 
     def measure_clock(self) -> tuple[float, float]:
-        """Seconds that its clock is ahead of ours, and by how many that may be wrong. Raises TimeoutError, Lost."""
+        """Measure the seconds by which its clock is ahead of ours, and their error. Raises TimeoutError, Lost."""
         answers = []
         for _ in range(PINGS):
             before = time.time()
@@ -71,7 +71,7 @@ class Line:
 
 
 def listen(address: str, everywhere: bool) -> socket.socket:
-    """Where process 0 waits for the others: on that address, or, as JAX does, on every interface. Raises OSError."""
+    """Listen for the other processes on that address or, as JAX does, on every interface. Raises OSError."""
     host, _, port = address.rpartition(":")
     if not everywhere:
         return socket.create_server((host.strip("[]"), int(port)))
@@ -82,7 +82,7 @@ def listen(address: str, everywhere: bool) -> socket.socket:
 
 
 def welcome(listener: socket.socket, processes: int, seconds: float, names: Set[str]) -> dict[int, Line]:
-    """The processes that come within that time, by number; a visitor without the facts `names` is sent away."""
+    """Accept the processes that come within that time, by number; refuse a visitor without the facts `names`."""
     come: dict[int, Line] = {}
     end = time.monotonic() + seconds
     with selectors.DefaultSelector() as waiting:
@@ -98,7 +98,7 @@ def welcome(listener: socket.socket, processes: int, seconds: float, names: Set[
 
 
 def _hello(line: Line, waiting: selectors.BaseSelector, processes: int, names: Set[str]) -> int | None:
-    """The number of a process that has said who it is; None for anything else."""
+    """Return the number of a process that has introduced itself; None for anything else."""
     try:
         message = line.hear(0)
     except TimeoutError:
@@ -117,7 +117,7 @@ def _hello(line: Line, waiting: selectors.BaseSelector, processes: int, names: S
 
 
 def visit(address: str, process: int, facts: Mapping[str, Any], seconds: float) -> Line:
-    """Go to process 0, and say who we are; answers until it says whether to go on. Raises Lost."""
+    """Connect to process 0 and send our facts; answer until it says whether to go on. Raises Lost."""
     host, _, port = address.rpartition(":")
     end = time.monotonic() + seconds
     reason = "nobody answered"

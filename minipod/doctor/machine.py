@@ -1,4 +1,4 @@
-"""The machine itself: cores, memory, limits, clock, name."""
+"""Check the machine itself: cores, memory, limits, clock, name."""
 
 import contextlib
 import ctypes
@@ -20,12 +20,12 @@ _OPEN_FILES = 64  # JAX and a launcher of sixteen processes open about that many
 
 
 def cores() -> Finding:
-    """The cores that this process may use."""
+    """Report the cores that this process may use."""
     return Finding("Cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
 
 
 def memory(root: Path = Path("/")) -> Finding:
-    """The memory that this process may use, in GiB: the machine's, or what a container or a job is allowed."""
+    """Report the memory that this process may use, in GiB: the machine's, or the limit of a container or a job."""
     size = psutil.virtual_memory().total
     value = f"{size / 2**30:.1f} GiB"
     allowed = min(_limits(root), default=size)
@@ -36,7 +36,7 @@ def memory(root: Path = Path("/")) -> Finding:
 
 
 def _limits(root: Path) -> Iterator[int]:
-    """Bytes: the limits of this process's cgroup and of those above it, in both versions, and of its address space."""
+    """Return the limits, in bytes, of this process's cgroup and its parents, in both versions, and address space."""
     first = group_of_this_process(root, "cgroup", "memory", "memory")
     for group, name in (group_of_this_process(root, "cgroup2"), "memory.max"), (first, "memory.limit_in_bytes"):
         for folder in group.path() if group else ():
@@ -47,7 +47,7 @@ def _limits(root: Path) -> Iterator[int]:
 
 
 def open_files() -> Finding:
-    """How many files a process may open: JAX gives up half-way where they are too few."""
+    """Report how many files a process may open: with too few, JAX fails half-way."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     value = "any number of" if most == resource.RLIM_INFINITY else str(most)
     return Finding(
@@ -56,7 +56,7 @@ def open_files() -> Finding:
 
 
 def clock(newest: Path = Path(__file__)) -> Finding:
-    """The clock, as far as one machine can tell: whether somebody keeps it right, and that it is not behind a file."""
+    """Check the clock as far as one machine can: whether it is synchronized, and not behind a file's time."""
     now, written = time.time(), newest.stat().st_mtime
     value = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < written - 60:
@@ -67,7 +67,7 @@ def clock(newest: Path = Path(__file__)) -> Finding:
 
 
 def _kept_right() -> bool:
-    """Whether the kernel says that somebody disciplines its clock. Linux only."""
+    """Return whether the kernel says that its clock is synchronized. Linux only."""
     if sys.platform != "linux":
         return False
     empty = ctypes.create_string_buffer(512)  # struct timex, modes = 0: ask only
@@ -75,7 +75,7 @@ def _kept_right() -> bool:
 
 
 def host_name(in_cluster: bool = False) -> Finding:
-    """This machine's name, and the address that other hosts of a cluster would have to reach it by."""
+    """Report this machine's name, and the address at which other hosts of a cluster would reach it."""
     name = socket.gethostname()
     try:
         address = socket.gethostbyname(name)

@@ -1,4 +1,4 @@
-"""All findings of one machine."""
+"""Collect all findings of one machine."""
 
 import json
 import os
@@ -35,7 +35,7 @@ print(jax.jit(jax.shard_map(one, mesh=mesh, in_specs=(), out_specs=jax.P()))())
 
 
 def examine() -> list[Finding]:
-    """Everything about this machine. Takes a few seconds: it starts JAX three times."""
+    """Return all findings of this machine. Takes a few seconds, because it starts JAX three times."""
     findings = [minipod(), python(), *map(package, ("jax", "jaxlib")), system()]
     if platform.system() == "Windows":  # nothing below is of use there
         return findings
@@ -47,7 +47,7 @@ def examine() -> list[Finding]:
 
 
 def with_jax() -> list[Finding]:
-    """What JAX finds with the settings of this environment: devices, cluster."""
+    """Report what JAX finds with the settings of this environment: devices, cluster."""
     bent = environment.bending()
     as_it_is = look(os.environ, *["no-simulation"] * bool(bent))
     clean = look(environment.clean()) if bent else as_it_is
@@ -71,17 +71,17 @@ def with_jax() -> list[Finding]:
 
 
 def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
-    """Which private parts of JAX minipod uses and this JAX does not have: (name, what follows) each; None if none."""
+    """Report private parts that minipod uses and this JAX lacks, each (name, consequence); None if there are none."""
     if not missing:
         return None
     names = ", ".join(name for name, _ in missing)
     consequences = "; ".join(dict.fromkeys(consequence for _, consequence in missing))
-    advice = f"your programs run, but {consequences}: update minipod, or use the JAX that it was tried with"
+    advice = f"your programs run, but {consequences}: update minipod, or use a JAX that it was tested with"
     return Finding("JAX inside", f"this JAX has no {names}", advice, needed=False)
 
 
 def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) -> Finding:
-    """What JAX finds by itself, with the settings of this environment; `bent`: those without which it may start."""
+    """Report the devices that JAX finds with this environment's settings; bent: settings without which it may start."""
     code, last_line, facts = as_it_is
     if not code and "devices" in facts:
         return Finding("Devices", in_short(facts["devices"]))
@@ -94,7 +94,7 @@ def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) ->
 
 
 def look(env: Mapping[str, str], *arguments: str) -> Look:
-    """Exit code, last words, and what `minipod.doctor.look` said, in a new process."""
+    """Run `minipod.doctor.look` in a new process: its exit code, its last line, and what it reported."""
     code, last_line, output = _run((*LOOK, *arguments), env)
     facts: dict[str, Any] = {}
     for line in output.splitlines():
@@ -104,7 +104,7 @@ def look(env: Mapping[str, str], *arguments: str) -> Look:
 
 
 def two_processes() -> list[Finding]:
-    """Whether two processes on this machine can compute together."""
+    """Check whether two processes on this machine can compute together."""
     from minipod.cluster import ClusterError, run
 
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +125,7 @@ def two_processes() -> list[Finding]:
 
 
 def pretend_hosts() -> Finding:
-    """Whether `minipod hosts` can make hosts here, and cables with a delay."""
+    """Check whether `minipod hosts` can make hosts here, and cables with a delay."""
     from minipod.hosts import why_not
 
     advice = why_not(delay=True) or ""
@@ -134,7 +134,7 @@ def pretend_hosts() -> Finding:
 
 
 def _run(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Exit code of a new Python, its last line or the line that names its error, and all that it printed."""
+    """Run a new Python: its exit code, its last line or the line that names its error, and all that it printed."""
     command = [sys.executable, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=env)

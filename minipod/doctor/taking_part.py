@@ -1,6 +1,6 @@
-"""What every process of a cluster does for `minipod doctor --cluster`: it tells who it is, and runs JAX's part.
+"""Run one process's share of `minipod doctor --cluster`: collect its facts, and run JAX's part.
 
-JAX's part is a process of its own (`cluster_probe`): what JAX aborts or never ends, this one survives and tells.
+JAX's part is a separate process (`cluster_probe`), so this one survives and reports if JAX aborts or hangs.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ FINALIZE = 10.0  # seconds that MPI has to end
 
 
 class NoCluster(ValueError):
-    """JAX's detector finds no cluster here, or not what it needs; the message is a sentence."""
+    """The error of a detector that finds no cluster here, or not all it needs; the message is one sentence."""
 
 
 class Part:
-    """JAX's part in this process. `ended` is its last words, once it has ended."""
+    """JAX's part in this process. ended: its last words, once it has ended."""
 
     def __init__(self, seconds: float):
-        """Start it, and wait for what JAX's detector says. Raises NoCluster."""
+        """Start it, and wait for the answer of JAX's detector. Raises NoCluster."""
         self._errors = tempfile.TemporaryFile()
         read, write = os.pipe()
         command = [sys.executable, "-m", "minipod.doctor.cluster_probe", str(seconds)]
@@ -66,14 +66,14 @@ class Part:
         return cluster
 
     def go(self) -> None:
-        """Let it join."""
+        """Let it join the cluster."""
         assert self.program.stdin
         with contextlib.suppress(OSError):
             self.program.stdin.write(b"go\n")
             self.program.stdin.flush()
 
     def news(self) -> dict[str, Any]:
-        """What it has said since the last call, without waiting: steps, or {"ended": last words}."""
+        """Return what it has reported since the last call, without waiting: steps, or {"ended": last words}."""
         new: dict[str, Any] = {}
         if self.ended is not None:
             return new
@@ -88,7 +88,7 @@ class Part:
         return new
 
     def last_line(self) -> str:
-        """The last line that it has written to standard error by now."""
+        """Return the last line that it has written to standard error so far."""
         if self._errors.closed:
             return ""
         size = os.fstat(self._errors.fileno()).st_size
@@ -96,11 +96,11 @@ class Part:
         return text.strip().rpartition("\n")[2][:300]
 
     def stopped(self) -> bool:
-        """Whether somebody stopped it (SIGSTOP)."""
+        """Return whether it is stopped (SIGSTOP)."""
         return suspended(self.program.pid)
 
     def end(self) -> None:
-        """End it, and all that it started. By MPI it may have to wait until the others end, too."""
+        """End it, and all that it started. Under MPI it may have to wait until the others end, too."""
         self.program.end(FINALIZE if self.cluster.get("method") == "mpi4py" and self.ended is None else 0.0)
         with contextlib.suppress(OSError):
             os.close(self.fd)
@@ -117,7 +117,7 @@ class Part:
 
 
 def facts(cluster: Mapping[str, Any]) -> dict[str, Any]:
-    """Who this process is: what is compared with the others' (`versions`, `settings`), and what may differ."""
+    """Return this process's facts: those to be compared (`versions`, `settings`), and those that may differ."""
     env = os.environ
     settings = {n: v for n, v in env.items() if n in environment.bending() or n.startswith(COMPARED)}
     host = cluster["coordinator"].rpartition(":")[0].strip("[]")

@@ -52,7 +52,7 @@ class Measure:
 
 
 def header_line(canvas: Canvas, x: float, labels: Sequence[str]) -> None:
-    """Draw the line above a picture as code, the first word in bold; each word is a label."""
+    """Draw the line above a picture as code, the first word in bold. Each word is a label."""
     for i, word in enumerate(w for w in labels if w):
         canvas.text(x, 8, word, "code strong" if i == 0 else "small soft" if " over " in word else "code", "start")
         x += text_width(word, 12, True) + 14

@@ -1,4 +1,4 @@
-"""A function run in forked children, one process or a pair that forms a cluster; whatever it does, it ends."""
+"""Run a function in forked children, one process or a cluster, and end it whatever it does."""
 
 from minipod.forked.forking import CLOSED, Job, Result, on_turn, run, start, stop, stop_all, wait
 

@@ -1,4 +1,4 @@
-"""What happens in a child of `minipod.forked`, from the fork to its end."""
+"""Run a child of `minipod.forked` from the fork to its end."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ _kept: list[Any] = []  # pytest's replaced streams: closing them would write the
 
 
 def serve(function: Callable[[], Any], pipe: int, out: int, files: bool, *cluster: Any) -> NoReturn:
-    """Everything the child does; never returns. files: whether the parent's files stay open."""
+    """Do everything that the child does; never return. files: whether the parent's files stay open."""
     send, encode, sleep, leave = json_lines.send, json_lines.encode, time.sleep, os._exit  # before they are replaced
     code = SPOILT
     try:
@@ -60,7 +60,7 @@ def _last_words(error: BaseException) -> str:
 
 
 def _streams(out: int, pipe: int, files: bool) -> None:
-    """stdin is empty, stdout and stderr go to the parent. The rest of what the parent has open is closed.
+    """Empty stdin, send stdout and stderr to the parent, and close everything else that the parent has open.
 
     files: whether its ordinary files stay open.
     """
@@ -79,7 +79,7 @@ def _streams(out: int, pipe: int, files: bool) -> None:
 
 
 class Places(Protocol):
-    """Where the processes of a cluster are, if not all here. `minipod.hosts.namespaces.Members` is one."""
+    """The hosts of a cluster's processes, if they are not all here, such as `minipod.hosts.namespaces.Members`."""
 
     def enter(self, process: int) -> None: ...
 
@@ -89,7 +89,7 @@ class Places(Protocol):
 def _start_jax(
     rank: int, processes: int, devices: int | None, port: int, memory: float, collective: int, places: Places | None
 ) -> None:
-    """The backend, in a cluster when there is more than one process; then the limit on memory."""
+    """Start the backend, in a cluster if there is more than one process; then set the limit on memory."""
     import jax
 
     if places:
@@ -125,7 +125,7 @@ def _start_jax(
 
 
 def limit_memory(memory: float | None) -> None:
-    """No core files, and `memory` GiB beyond what this process has now. macOS does not keep to the latter.
+    """Forbid core files, and limit memory to `memory` GiB beyond what this process has now (not enforced on macOS).
 
     None: no limit, since the driver of a GPU or a TPU maps as much as the device has.
     """

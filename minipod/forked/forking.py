@@ -78,7 +78,7 @@ class _Member:
 
 @dataclass
 class Job:
-    """Children at work. `wait(job)` gives their results."""
+    """Children at work. `wait(job)` returns their results."""
 
     members: list[_Member]
     born: float
@@ -106,9 +106,9 @@ def run(
     memory: float = 2.0,
     patience: float = PATIENCE,
 ) -> list[Result]:
-    """Call `function` in each of `processes` forked children with `devices` simulated devices each; wait for them.
+    """Call `function` in each of `processes` forked children with `devices` simulated devices each, and wait.
 
-    devices   None: those of the machine, which one process at a time may be able to have
+    devices   None: those of the machine, which perhaps only one process at a time can use
     function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
     seconds   the limit on the wall clock
     memory    GiB that a child may use beyond what JAX has after its start, and all that it starts together (Linux)
@@ -134,7 +134,7 @@ def start(
 
     collective  seconds that one waits for the other processes
     grace       seconds that the other processes get once one has died
-    places      the hosts on which they are; None: all here
+    places      the hosts on which they run; None: all here
     files       whether the files that this process has open stay open in the children
     """
     port = _processes.free_port() if processes > 1 else 0
@@ -159,7 +159,7 @@ def start(
 
 
 def _fork(function: Callable[[], Any], files: bool, *cluster: Any) -> _Member:
-    """A child that calls `function`. Raises OSError where there can be none."""
+    """Fork a child that calls `function`. Raises OSError if that is impossible."""
     ends: list[int] = []
     try:
         for _ in ("pipe", "out"):
@@ -179,7 +179,7 @@ def _fork(function: Callable[[], Any], files: bool, *cluster: Any) -> _Member:
 
 
 def wait(job: Job) -> list[Result]:
-    """The results of a job's processes, in order. Other live jobs go on being read and limited meanwhile."""
+    """Wait for the results of a job's processes, in order. Meanwhile, other live jobs are still read and limited."""
     try:
         while job in _live:
             _turn()
@@ -247,7 +247,7 @@ def _read(fd: int, member: _Member, kind: str) -> None:
 
 
 def _settle(job: Job, member: _Member, now: float, held: float) -> None:
-    """Give the member its result when it has one, has ended, or is over a limit. held: GiB, 0 if nobody looked."""
+    """Give the member its result if it has one, has ended, or is over a limit. held: GiB, 0 if not measured."""
     if member.result:
         return
     seconds = now - job.born
@@ -279,12 +279,12 @@ def _settle(job: Job, member: _Member, now: float, held: float) -> None:
 
 
 def _left_alone(job: Job, now: float) -> bool:
-    """Whether a process finished so long ago that the others, if they wait, wait in vain."""
+    """Return whether a process finished so long ago that the others, if they wait, wait in vain."""
     return bool(job.peer_done and not job.peer_died and now > job.peer_done + job.patience)
 
 
 def _parsed(member: _Member) -> Result:
-    """The result that stands in the pipe, if nobody else wrote into it."""
+    """Return the result in the pipe, if nothing else was written into it."""
     try:
         data = json.loads(member.data)
         return Result(data["status"], data.get("value"), str(data.get("text", "")), ready=member.ready)
@@ -293,7 +293,7 @@ def _parsed(member: _Member) -> Result:
 
 
 def _stack(member: _Member) -> str:
-    """Where a running child is: faulthandler's traceback, which the signal makes it write into the pipe."""
+    """Return faulthandler's traceback of a running child, which a signal makes it write into the pipe."""
     if member.pipe < 0 or not member.ready:
         return ""
     os.kill(member.pid, signal.SIGUSR1)
@@ -309,7 +309,7 @@ def _stack(member: _Member) -> str:
 
 
 def _end(job: Job) -> None:
-    """Kill what is left of a job, gather its results."""
+    """Kill what is left of a job, and collect its results."""
     _live.remove(job)
     for member in job.members:
         if member.exit is None:

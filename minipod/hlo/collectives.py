@@ -31,7 +31,7 @@ def collectives(
     walker = Walker(program, mesh, unknown, numbers)
     for name, computation in program.computations.items():
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
-            raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
+            raise quoted(f"this collective is in {name}, which no known operation calls", lost.line)
     every = walker.walk(program.entry, Place())
     return [c for c in every if moves(c)]
 
@@ -148,7 +148,7 @@ class Walker:
         if place.fused and _channel(line) in self.started:
             return place.part == "start"
         if place.part == "done":
-            raise quoted("the start of this asynchronous collective is not found", line.line)
+            raise quoted("the start of this asynchronous collective cannot be found", line.line)
         return True
 
     def collective(self, line: Instruction, computation: Computation, place: Place) -> Collective:

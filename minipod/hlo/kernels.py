@@ -39,7 +39,7 @@ class Kernel:
 
 
 def computes_on_host(line: Instruction) -> bool:
-    """Whether the host computes it."""
+    """Return whether the host computes it."""
     called = kernel(line)
     return called is not None and called.name == HOST
 

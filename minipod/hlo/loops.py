@@ -26,7 +26,7 @@ def trips(
     """
     calls = called(values.program, computation, loop)
     if not len(calls.get("condition", ())) == len(calls.get("body", ())) == len(loop.operands) == 1:
-        raise quoted("this loop has not one state, one condition and one body", loop.line)
+        raise quoted("this loop does not have exactly one state, one condition and one body", loop.line)
     if known := _KNOWN.search(loop.rest):
         return int(known[1])
     start = here.get(loop.operand_names[0])

@@ -1,6 +1,6 @@
-"""A few hosts on this machine, each with a network and a name of its own, joined by cables that may be slow.
+"""Simulate a few hosts on this machine, each with its own network and name, joined by cables that may be slow.
 
-To see what a slow network does to a program, and how much goes over it. Linux, as root; `why_not` says what is missing.
+This shows how a slow network affects a program, and how much it sends. Linux, as root; `why_not` says what is missing.
 
     >>> from pathlib import Path
     >>> from minipod import hosts

@@ -1,4 +1,4 @@
-"""Cables with a delay, in user space: `python -m minipod.hosts.cable SECONDS PID…`, run on the switch of a few hosts.
+"""Delay frames in user space: `python -m minipod.hosts.cable SECONDS PID…`, run on the switch of a few hosts.
 
 The kernel's own, netem, is not in every kernel. Each host's eth0 is a TAP device whose other end is here: a frame that
 comes from one host is handed on after SECONDS to the host it is for, or to all others. Ends with its standard input.
@@ -20,7 +20,7 @@ FRAME = 2048  # bytes; more than an Ethernet frame has
 
 
 def main() -> None:
-    """Make the TAP devices, say `ready`, and carry frames until nobody wants them any more."""
+    """Make the TAP devices, print `ready`, and carry frames until standard input ends."""
     delay, *pids = sys.argv[1:]
     ends = [_tap(i, int(pid)) for i, pid in enumerate(pids)]
     print("ready", flush=True)
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _tap(i: int, pid: int) -> int:
-    """The open end of a TAP device that is eth0 of the host held by `pid`."""
+    """Open a TAP device that is eth0 of the host held by `pid`."""
     end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(end, _TUNSETIFF, struct.pack("16sH22x", f"port{i}".encode(), _TAP | _NO_HEADER))
     subprocess.run(["ip", "link", "set", f"port{i}", "txqueuelen", "20000"], check=True)
@@ -37,7 +37,7 @@ def _tap(i: int, pid: int) -> int:
 
 
 def _carry(ends: list[int], delay: float) -> None:
-    """Hand frames on; what waits is in the order in which it goes, since all wait equally long."""
+    """Hand frames on, in the order in which they came, since all wait equally long."""
     waiting: collections.deque[tuple[float, int, bytes]] = collections.deque()  # when, from where, what
     where: dict[bytes, int] = {}  # a host's address → its end
     while True:

@@ -1,10 +1,10 @@
-"""A few hosts on this machine: each with its own network, name and /etc/hosts, joined by cables that may be slow.
+"""Run a program on simulated hosts, each with its own network, name and /etc/hosts, joined by cables.
 
     with hosts.lab(count=2, rate="100mbit", delay="5ms") as lab:
         lab.run("program.py", devices=4)
 
-One process a host, through `minipod.cluster`, so the program is the one that runs on any cluster. A lab is gone when
-its block ends or this process dies. Linux only; as root, or where the kernel lets users have namespaces.
+There is one process per host, through `minipod.cluster`, so the same program runs on any cluster. A lab is gone when
+its block ends or this process dies. Linux only; as root, or if the kernel lets users create namespaces.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ _UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "us": 1e-6, "ms": 1e-3, "s": 1.
 
 @dataclass(frozen=True)
 class Lab:
-    """Hosts that exist: `pids` hold them. rate: bits per second that each may send, None: no limit; delay: seconds."""
+    """Hosts held by the processes `pids`. rate: bits per second that each may send, None: no limit. delay: seconds."""
 
     pids: tuple[int, ...]
     rate: float | None = None
     delay: float = 0.0
 
     def run(self, program: str | os.PathLike[str], *arguments: str, devices: int = 4, **options: Any) -> Run:
-        """Run a program in one process a host, with `devices` CPU devices each. Options and errors: `cluster.run`."""
+        """Run a program in one process per host, with `devices` CPU devices each. Options and errors: `cluster.run`."""
         places = [[*namespaces.enter(pid, *namespaces.OWN), f"--wdns={os.getcwd()}"] for pid in self.pids]
         return cluster.run(
             program,
@@ -45,13 +45,13 @@ class Lab:
         )
 
     def sent(self) -> list[int]:
-        """Bytes that each host's network interface has sent so far, headers included."""
+        """Return the bytes that each host's network interface has sent so far, headers included."""
         return [namespaces.sent(pid) for pid in self.pids]
 
 
 @contextlib.contextmanager
 def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> Iterator[Lab]:
-    """`count` simulated hosts, 2 to 4, which are removed when the block ends.
+    """Create `count` simulated hosts, 2 to 4, and remove them when the block ends.
 
     rate   the bandwidth of each host's link, such as "100mbit"; None: unlimited
     delay  added to each packet between hosts, such as "5ms"; None: no delay
@@ -64,7 +64,7 @@ def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> It
 
 
 def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None, float]:
-    """Rate in bits per second and delay in seconds. ValueError, in one sentence, for what no lab can have."""
+    """Return the rate in bits per second and the delay in seconds. ValueError, in one sentence, if impossible."""
     if not 2 <= count <= MOST:
         raise ValueError(f"{count} hosts: choose between 2 and {MOST}")
     bits = None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "100kbit to 100gbit")

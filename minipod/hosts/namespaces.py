@@ -1,4 +1,4 @@
-"""Pretend hosts: Linux namespaces with a network, a name and an /etc/hosts of their own, and the cables between them.
+"""Make hosts of Linux namespaces, each with its own network, name and /etc/hosts, and the cables between them.
 
 Each is held by a process that waits for the end of a pipe from us. Nothing has a name outside: when this process ends,
 however it ends, the pipes close, those processes end, and the kernel takes the namespaces away with all that is in
@@ -30,9 +30,9 @@ _HOLD = "echo ready; exec cat >/dev/null 2>&1"
 
 
 def why_not(delay: bool = False) -> str | None:
-    """Why no hosts can be made on this machine (`delay`: with a delay between them), in one sentence; None if they can.
+    """Return why this machine cannot make hosts (`delay`: with a delay between them), in one sentence; None if it can.
 
-    Tries it, in namespaces that are gone afterwards.
+    It tries, in namespaces that are gone afterwards.
     """
     if sys.platform != "linux":
         return "hosts are made of namespaces, which only Linux has"
@@ -52,10 +52,10 @@ def why_not(delay: bool = False) -> str | None:
 
 @contextlib.contextmanager
 def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
-    """`count` hosts on one switch: the pids of what holds them. Host i is called `hosti`, at 10.77.0.(i+1).
+    """Make `count` hosts on one switch; yield the pids of their holders. Host i is called `hosti`, at 10.77.0.(i+1).
 
     rate: bits per second that each may send, None: no limit; delay: seconds from host to host, one way.
-    Gone when the block ends. Raises PermissionError, in one sentence, where that cannot be.
+    They are gone when the block ends. Raises PermissionError, in one sentence, if hosts cannot be made.
     """
     if reason := why_not(delay > 0):
         raise PermissionError(reason)
@@ -81,19 +81,19 @@ def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
 
 
 def enter(pid: int, *which: str) -> list[str]:
-    """The command in front of a command that is to run in these namespaces of the process `pid`."""
+    """Return the prefix of a command that is to run in these namespaces of the process `pid`."""
     user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
     return ["nsenter", f"--target={pid}", *user, *which] if user or which else []
 
 
 def sent(pid: int, interface: str = "eth0") -> int:
-    """Bytes that have left an interface of the host held by `pid`, headers included: what `ip -s link` says there."""
+    """Return the bytes sent by an interface of the host held by `pid`, headers included, from `ip -s link`."""
     lines = Path(f"/proc/{pid}/net/dev").read_text().splitlines()
     return next(int(line.split()[9]) for line in lines if line.split()[0] == f"{interface}:")
 
 
 class Holder:
-    """A process that ends with the pipe to it: at the end of the block, or when this process is no more."""
+    """A process that ends with the pipe to it: at the end of the block, or when this process ends."""
 
     def __init__(self, command: Sequence[str]):
         output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -109,31 +109,31 @@ class Holder:
             self.program.stdout.close()
 
     def ready(self) -> None:
-        """Wait until it says so; PermissionError with what it says instead."""
+        """Wait until it prints `ready`; PermissionError with anything else that it prints."""
         assert self.program.stdout
         line = self.program.stdout.readline().decode(errors="replace")
         if line != "ready\n":
             raise PermissionError(f"hosts cannot be made here: {line.strip() or 'the kernel ended one'}")
 
     def go_on(self) -> None:
-        """The line that it waits for."""
+        """Send the line that it waits for."""
         assert self.program.stdin
         self.program.stdin.write(b"\n")
         self.program.stdin.flush()
 
 
 def _with_commands() -> dict[str, str]:
-    """Our environment, in which the system's commands are found."""
+    """Return our environment, with the system's commands on PATH."""
     return {**os.environ, "PATH": environment.search_path()}
 
 
 def _first() -> list[str]:
-    """`unshare`; for a user who is not root, with a user namespace in which he is."""
+    """Return the `unshare` command; for a user who is not root, with a user namespace in which they are."""
     return ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else [])]
 
 
 def _host(i: int, count: int, rate: float | None) -> str:
-    """What the holder of host i runs: its name, the names of all; then, once it has been plugged in, its network."""
+    """Return the script of host i's holder: its name, the names of all, and, once it is plugged in, its network."""
     names = "".join(f"{ADDRESS.format(k + 1)} host{k}\\n" for k in range(count))
     return (
         f"hostname host{i}; mount -t tmpfs none /mnt; printf '127.0.0.1 localhost\\n{names}' >/mnt/hosts; "
@@ -145,7 +145,7 @@ def _host(i: int, count: int, rate: float | None) -> str:
 
 
 def _plug(i: int, pid: int | str) -> str:
-    """A cable from the switch to the host that `pid` holds."""
+    """Return the commands for a cable from the switch to the host that `pid` holds."""
     port = f"port{i}"
     return (
         f"ip link add {port} type veth peer name eth0 netns {pid}; ip link set {port} master switch; {_UP.format(port)}"
@@ -153,8 +153,7 @@ def _plug(i: int, pid: int | str) -> str:
 
 
 def _limit(rate: float) -> str:
-    """No more than `rate` bits per second leave eth0; what may go out at once is what 1 ms carries, two frames at
-    least, so that small messages feel the limit too."""
+    """Limit eth0 to `rate` bits per second; bursts have 1 ms or two frames, so that it limits small messages, too."""
     burst = max(2 * 1514, round(rate / 8 * 1e-3))
     return f"tc qdisc add dev eth0 root tbf rate {rate:.0f}bit burst {burst} limit 32mb"
 
@@ -163,7 +162,7 @@ _moved: list[int] = []  # this process, once it is on a host
 
 
 def moved() -> bool:
-    """Whether this process is on a host of its own."""
+    """Return whether this process is on a host of its own."""
     return bool(_moved)
 
 
@@ -175,11 +174,11 @@ class Members:
     processes: int
 
     def address(self, process: int) -> str:
-        """Where others reach this process; of process 0, the coordinator's."""
+        """Return the address at which others reach a process; that of process 0 is the coordinator's."""
         return ADDRESS.format(self._host(process) + 1)
 
     def enter(self, process: int) -> None:
-        """Move the calling process, which must not have started a thread, to its host. OSError where that cannot be."""
+        """Move the calling process, which must not have started a thread, to its host. OSError if that fails."""
         pid, here = self.pids[self._host(process)], os.getcwd()
         library = ctypes.CDLL(None, use_errno=True)  # os.setns is Python 3.12's
         kinds = [*(["user"] if os.geteuid() else []), *(_KINDS[namespace] for namespace in OWN)]

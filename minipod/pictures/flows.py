@@ -46,7 +46,7 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
         mapped = _mapped(name, axis, argument)
         for leaf, at in mapped:
             if not -len(leaf.shape) <= at < len(leaf.shape):
-                raise ValueError(f"{name} has shape {tuple(leaf.shape)}: there is no axis {at} to split it along")
+                raise ValueError(f"{name} has shape {tuple(leaf.shape)}: there is no dimension {at} to split it along")
             sizes.add(leaf.shape[at])
         if mapped:
             split.append(Stream(name, _kind([leaf for leaf, _ in mapped])))
@@ -55,7 +55,7 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
     if not split:
         raise ValueError("in_axes is None throughout, so every argument is copied: at least one must be split")
     if len(sizes) != 1:
-        raise ValueError(f"the split axes have different sizes {sorted(sizes)}: all must equal the number of devices")
+        raise ValueError(f"the split dimensions differ in size {sorted(sizes)}: each must equal the number of devices")
     out = jax.eval_shape(jax.vmap(function, in_axes=in_axes, axis_name=axis_name), *arguments)
     title = getattr(function, "__name__", "f")
     return _draw("f" if title == "<lambda>" else title, _devices(sizes.pop()), split, copied, Stream("out", _kind(out)))
@@ -72,7 +72,7 @@ def _mapped(name: str, axis: Any, argument: Any) -> list[tuple[Any, int]]:
     try:
         full = jax.tree.broadcast(axis, argument, is_leaf=lambda a: a is None)
     except ValueError:
-        raise ValueError(f"the entry of in_axes for {name} has not the structure of {name}: {axis!r}") from None
+        raise ValueError(f"the entry of in_axes for {name} does not have the structure of {name}: {axis!r}") from None
     pairs = zip(jax.tree.leaves(argument), jax.tree.leaves(full, is_leaf=lambda a: a is None), strict=True)
     return [(leaf, at) for leaf, at in pairs if at is not None]
 

@@ -1,4 +1,4 @@
-"""Devices in one box per host, and a function mapped over all of them: laid out by Graphviz."""
+"""Draw devices in one box per host, and a function mapped over all of them, with Graphviz."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ PER_ROW = 4  # devices side by side in a host: words stay readable on a phone
 
 
 class Device(Protocol):
-    """What a picture reads of a device: jax.Device has both."""
+    """The attributes of a device that a picture reads; jax.Device has both."""
 
     @property
     def id(self) -> int: ...
@@ -102,7 +102,7 @@ def _host(g: Any, groups: Groups, host: int | None, most: int, per_row: int = 0)
 
 
 def _by_host(devices: Sequence[Device] | None) -> Groups:
-    """The devices of each host, in the order given; TypeError or ValueError in one sentence."""
+    """Return the devices of each host, in the order given. TypeError or ValueError, in one sentence, for others."""
     try:
         chosen = list(jax.devices() if devices is None else devices)
     except TypeError:

@@ -1,4 +1,4 @@
-"""The part of an array that each device holds, from the sharding's `devices_indices_map`."""
+"""Find the part of an array that each device holds, from the sharding's `devices_indices_map`."""
 
 import math
 from collections.abc import Sequence
@@ -82,13 +82,13 @@ class Layout:
 
 
 def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:
-    """Read a live array, or a sharding with a shape; TypeError or ValueError in one sentence."""
+    """Read a live array, or a sharding with a shape. TypeError or ValueError, in one sentence, for anything else."""
     sharding, size, dtype = _read(array_or_sharding, shape)
     spec = _spec(sharding)
     if isinstance(sharding, NamedSharding) and len(sharding.spec) > len(size):
         raise ValueError(
             f"an array of shape {size} does not fit {spec}: "
-            f"it has {len(size)} dimension{'s' * (len(size) != 1)}, the spec speaks of {len(sharding.spec)}"
+            f"it has {len(size)} dimension{'s' * (len(size) != 1)}, the spec has {len(sharding.spec)}"
         )
     if isinstance(getattr(sharding, "mesh", None), AbstractMesh):
         raise TypeError("the sharding's mesh is an AbstractMesh, which has no devices: use a Mesh")
@@ -116,7 +116,7 @@ def _read(it: Any, shape: Sequence[int] | None) -> tuple[Sharding, tuple[int, ..
     if isinstance(it, Tracer):
         raise TypeError("a traced value has no devices: draw it outside jit, or use jax.debug.inspect_array_sharding")
     if isinstance(it, (np.ndarray, np.generic, int, float, complex, list, tuple)):
-        raise TypeError(f"a {type(it).__name__} of NumPy or Python is on no device: put it there with jax.device_put")
+        raise TypeError(f"a {type(it).__name__} of NumPy or Python is not on a device: jax.device_put puts it there")
     if isinstance(it, PartitionSpec):
         raise TypeError(f"{it} alone names no devices: give jax.sharding.NamedSharding(mesh, {it}) and a shape")
     if isinstance(it, Sharding):
@@ -143,7 +143,7 @@ def _shape(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _entries(sharding: Sharding) -> tuple[Any, ...]:
-    """The PartitionSpec's entries; none where pmap made the sharding: the axis name is then JAX's own."""
+    """Return the PartitionSpec's entries; none if pmap made the sharding: the axis name is then JAX's own."""
     entries = tuple(sharding.spec) if isinstance(sharding, NamedSharding) else ()
     return () if any(isinstance(e, str) and e.startswith("_internal") for e in entries) else entries
 

@@ -1,4 +1,4 @@
-"""A profile as lanes: what each device did, from left to right, told apart by height and tone, not only by colour."""
+"""Draw a profile as lanes: what each device did, from left to right, in different heights and tones."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ LOOKS = {
 
 
 def profile(profile: Any, notes: Sequence[str] = ()) -> Picture:
-    """A lane for each device of a `minipod.profiles.Profile`, and one for each name of `notes` in each process.
+    """Draw a lane for each device of a `minipod.profiles.Profile`, and one for each name of `notes` in each process.
 
     High and light: the device computes. High and dark: only a collective runs, which all devices have reached. Low: it
     waits in a collective for other devices. Empty: nothing runs. TypeError or ValueError, in one sentence, for a
@@ -88,7 +88,7 @@ def _bar(canvas: Canvas, x: float, middle: float, wide: float, look: str, high: 
 
 
 def _cells(spans: dict[str, list[tuple[float, float]]], start: float, end: float) -> Iterable[tuple[str, float, float]]:
-    """What fills most of each half a pixel, the same ones joined: (what, from, to) in pixels."""
+    """Return what fills most of each half pixel, equal neighbours joined: (what, from, to) in pixels."""
     count = int(WIDE / CELL)
     cells = [dict[str, float]() for _ in range(count)]
     for name, parts in spans.items():

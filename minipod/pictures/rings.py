@@ -1,4 +1,4 @@
-"""A ring through devices of several hosts, with the hops between hosts; and an all-reduce in its two halves."""
+"""Draw a ring through devices of several hosts, with the hops between hosts, or an all-reduce in its two halves."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ BETWEEN, ABOVE, LABEL = 86.0, 30.0, 62.0  # from one state to the next; above th
 
 
 def ring(devices: Sequence[Any]) -> Picture:
-    """The ring through `devices` in this order and back to the first, in a box for each host.
+    """Draw the ring through `devices` in this order and back to the first, in a box for each host.
 
     devices: 2 to 16 devices on at most 2 hosts, or objects with their `id` and `process_index`. Hops from one host to
     another are dashed. TypeError or ValueError, in one sentence, for devices that cannot be drawn.
@@ -88,7 +88,7 @@ def _head(canvas: Canvas, start: tuple[float, float], end: tuple[float, float], 
 
 
 def all_reduce(devices: int = 4) -> Picture:
-    """What each of `devices` devices holds before an all-reduce by a ring, between its two halves, and after it.
+    """Draw what each of `devices` devices holds before a ring all-reduce, between its two halves, and after it.
 
     An array has as many pieces as there are devices. A piece has the colour of the device whose numbers it contains; a
     piece with all colours is the finished sum. ValueError unless there are 2 to 5 devices.

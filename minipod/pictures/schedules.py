@@ -1,4 +1,4 @@
-"""The schedule of a pipeline: a lane for each stage, a cell for each tick."""
+"""Draw the schedule of a pipeline: a lane for each stage, a cell for each tick."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ LABEL = re.compile(r"([FB])(\d+[a-z]?)")
 
 
 def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
-    """The schedule rows[tick][stage]: "F3" is the forward pass of microbatch 3, "B3" its backward pass, "F3b" a pass of
+    """Draw rows[tick][stage]: "F3" is the forward pass of microbatch 3, "B3" its backward pass, "F3b" a pass of
     the stage's second part, "" or None an idle tick. Equal labels in a row are one cell, with its number if it fits.
 
     ValueError, in one sentence, for a table that cannot be drawn.

@@ -1,4 +1,4 @@
-"""A step of a trace as a picture: what each device holds, what it received, and the bytes sent so far."""
+"""Draw a step of a trace: what each device holds, what it received, and the bytes sent so far."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ LABEL, TALL, GAP, TOP, LEAST = 74.0, 20.0, 13.0, 26.0, 24.0  # names; a line; be
 
 
 def canvas(trace: Trace, index: int) -> Canvas:
-    """The frame of step `index`; those of one trace are all of one size."""
+    """Draw the frame of step `index`; all frames of one trace have the same size."""
     step, drawn = trace.steps[index], Canvas()
     texts = [cell.text for s in trace.steps for held in s.holds for cell in held]
     wide = max(LEAST, *(text_width(t, 12, True) + 8 for t in texts))
@@ -42,13 +42,13 @@ def canvas(trace: Trace, index: int) -> Canvas:
 
 
 def held(trace: Trace, index: int) -> Phrase:
-    """What each device holds at the end of a step, in words."""
+    """Describe what each device holds at the end of a step, in words."""
     return several([["has cells", ["device", 1, str(i)], ", ".join(c.text for c in cells) or ["no call"]]
                     for i, cells in enumerate(trace.steps[index].holds)])  # fmt: skip
 
 
 def sentence(trace: Trace, index: int) -> Phrase:
-    """What a step says: its own words, and what has been sent by then."""
+    """Return the sentence of a step: its own words, and what has been sent by then."""
     phrase, total = trace.steps[index].said, sum(s.sent for s in trace.steps)
     sent = sum(s.sent for s in trace.steps[: index + 1])
     if not sent:
@@ -57,7 +57,7 @@ def sentence(trace: Trace, index: int) -> Phrase:
 
 
 def moved(trace: Trace, index: int) -> Phrase:
-    """Who sent what to whom in a step; "" where nothing is noted of it."""
+    """Describe which device sent what to which in a step; "" if nothing is recorded."""
     step = trace.steps[index]
     cut = any(len(cells) > 1 for cells in step.holds)
     return several([_moved(m, cut) for m in step.moves]) if step.moves else ""

@@ -1,4 +1,4 @@
-"""What is done when, in lanes: spans that a program records while it runs, or a table of ticks and stages.
+"""Record what is done when, in lanes: spans that a program records while it runs, or a table of ticks and stages.
 
 line = Timeline(["host", "device"], "milliseconds")
 line.span(0, 0.0, 1.5, "1")
@@ -21,7 +21,7 @@ WIDE, TALL, ROW, TOP, TICK = 250.0, 22.0, 30.0, 6.0, 24.0  # the time; a span; l
 
 @dataclass(frozen=True)
 class Span:
-    """What is done in a lane from `start` to `end`. colour: of a shard, or None. open: whether the end is unknown."""
+    """An activity in a lane from `start` to `end`. colour: of a shard, or None. open: whether the end is unknown."""
 
     lane: int
     start: float
@@ -33,7 +33,7 @@ class Span:
 
 @dataclass
 class Timeline:
-    """What was done in named lanes.
+    """A record of what was done in named lanes.
 
     unit: of the time, such as "milliseconds"; "" for ticks. spans: what was done. steps: for each frame, the time up to
     which it shows the spans, and its sentence.
@@ -62,14 +62,14 @@ class Timeline:
 
     @property
     def end(self) -> float:
-        """When the last span, or step, ends."""
+        """Return the time at which the last span, or step, ends."""
         return max([s.end for s in self.spans] + [time for time, _ in self.steps])
 
 
 def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timeline:
-    """A timeline of table[tick][stage]: a label, or None or "" if the stage is idle.
+    """Make a timeline of table[tick][stage]: a label, or None or "" if the stage is idle.
 
-    The number in a label is its colour. Labels that begin with other letters than the first label, such as B3 beside
+    The number in a label is its colour. Labels that begin with letters other than the first label's, such as B3 next to
     F3, have a pattern. lanes: names of the stages, by default "stage 0" and so on.
     """
     ticks = [["" if c is None else str(c) for c in tick] for tick in table]
@@ -94,7 +94,7 @@ def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timel
 
 
 def canvas(line: Timeline, index: int) -> Canvas:
-    """The frame of step `index`: what was done up to then. Those of one timeline are all of one size."""
+    """Draw the frame of step `index`: what was done up to then. All frames of one timeline have the same size."""
     drawn, until, table = Canvas(), line.steps[index][0], not line.unit
     left = max(text_width(name, 12) for name in line.lanes) + 12
     first = min(s.start for s in line.spans)
@@ -136,7 +136,7 @@ STYLE = (
 
 
 def done(line: Timeline, index: int) -> Phrase:
-    """What was done in each lane up to step `index`, in words."""
+    """Describe what was done in each lane up to step `index`, in words."""
     until, each = line.steps[index][0], []
     for lane, name in enumerate(line.lanes):
         spans = sorted((s for s in line.spans if s.lane == lane and s.start < until), key=lambda s: s.start)

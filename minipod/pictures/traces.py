@@ -1,4 +1,4 @@
-"""What devices hold and send, step by step, as a program records it while it runs; `pictures.play` shows it.
+"""Record what devices hold and send, step by step, while a program runs; `pictures.play` shows it.
 
 trace = Trace(4)
 trace.step("start", [["1"], ["2"], ["3"], ["4"]])
@@ -88,7 +88,7 @@ class Trace:
 
 
 def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
-    """What each device holds of `x` and of `program(x)`, both sharded over the same devices, and what it sent.
+    """Trace what each device holds of `x` and of `program(x)`, both sharded over the same devices, and what it sent.
 
     To find whose numbers are in a result, the program runs once for each device, with ones on that device and zeros
     elsewhere. ValueError for more than 8 devices, or more than 32 numbers on one.

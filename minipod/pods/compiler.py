@@ -216,7 +216,7 @@ def _mesh_of(arguments: Any) -> Any:
             "jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(…)))"
         )
     if len(meshes) > 1:
-        raise Mistake("the arguments lie on different meshes: give them one")
+        raise Mistake("the arguments lie on different meshes: use one mesh for all of them")
     return meshes[0]
 
 
@@ -236,7 +236,7 @@ def _dynamic(
             places.append(i)
             expected = next(wanted, None)
     if expected is not None:
-        raise Mistake("the static arguments of this jit cannot be told from the others: give its file to minipod plan")
+        raise Mistake("the static arguments of this jit look like the others: give its file to minipod plan")
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
         whole = list(leaves)

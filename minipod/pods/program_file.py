@@ -43,7 +43,7 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
     with as_mistake(f"{file.name} cannot be imported", folder):
         spec = importlib.util.spec_from_file_location(file.stem, file)
         if spec is None or spec.loader is None:
-            raise Mistake("it is no Python program")
+            raise Mistake("it is not a Python program")
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)

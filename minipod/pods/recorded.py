@@ -63,7 +63,7 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
     install = f"`pip install {' '.join(missing(traced.on.generation.platform))}`"
     if namesakes:
         raise Stale(
-            f"the recording for {traced.name} on {traced.on} is of another program: {install} to compile this one"
+            f"the recording for {traced.name} on {traced.on} is of a different program: {install} to compile this one"
         )
     raise Missing(
         f"nothing is recorded for {traced.name} on {traced.on}, and no compiler is installed: {install} (some 200 MB)"

@@ -1,9 +1,9 @@
-"""What every part that starts processes needs: their environment, their ends, their lines, a free port.
+"""Start other processes: their environment, their end, their output lines, free ports.
 
-For programs that start others, and leave none behind when they are killed.
+For programs that start other programs, and leave none behind when they are killed.
 
     >>> from minipod import processes
-    >>> processes.try_port(processes.free_port())  # OSError where it is taken
+    >>> processes.try_port(processes.free_port())  # OSError if it is taken
 """
 
 from minipod.processes.ports import free_port, slots, try_port, wait_for_listener

@@ -1,4 +1,4 @@
-"""Where this process's control group is. Sources: the kernel's admin-guide/cgroup-v1 and cgroup-v2; man 7 cgroups."""
+"""Find this process's control group. Sources: the kernel's admin-guide/cgroup-v1 and cgroup-v2; man 7 cgroups."""
 
 import contextlib
 import re
@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 
 class Group(NamedTuple):
-    """The folder of a group, and where its hierarchy is mounted: `place` is below `top`, and may be hidden."""
+    """The folder `place` of a group, below `top`, where its hierarchy is mounted; `place` may be hidden."""
 
     top: Path
     place: Path
 
     def path(self) -> list[Path]:
-        """The folders of this group and of those above it."""
+        """Return the folders of this group and of those above it."""
         return [folder for folder in (self.place, *self.place.parents) if folder.is_relative_to(self.top)]
 
 
 def group_of_this_process(root: Path, kind: str, option: str = "", controller: str = "") -> Group | None:
-    """Its group in the hierarchy that is mounted as `kind` with that option; None where there is none.
+    """Return the group in the hierarchy that is mounted as `kind` with that option; None if there is none.
 
     kind: cgroup2, or cgroup (version 1), whose hierarchies each have a `controller`
     """

@@ -1,7 +1,7 @@
-"""The environment of the processes that we start: what is set there for other programs neither stops nor bends them.
+"""Clean the environment of the processes that we start, so that settings for other programs do not affect them.
 
-A program of the reader's own keeps all settings; only a proxy must not stand between processes of one machine. What
-the book and the checker run gets none of the reader's settings of JAX, XLA and Python's warnings.
+The reader's own program keeps all settings, except that a proxy must not come between processes of one machine. The
+programs of the book and the checker get none of the reader's settings of JAX, XLA and Python's warnings.
 """
 
 import os
@@ -18,15 +18,15 @@ _SYSTEM_COMMANDS = "/usr/local/sbin:/usr/sbin:/sbin"  # not on the PATH of Debia
 
 
 def proxies(env: Mapping[str, str] = os.environ) -> list[str]:
-    """The names of the proxy variables that are set, in any spelling."""
+    """Return the names of the proxy variables that are set, in any spelling."""
     return sorted(name for name, value in env.items() if name.lower() in _PROXIES and value)
 
 
 def without_proxy(env: MutableMapping[str, str], *hosts: str) -> None:
-    """Have `hosts`, and this machine itself, be reached without a proxy; other hosts as before.
+    """Reach `hosts`, and this machine itself, without a proxy; other hosts as before.
 
-    JAX's coordinator speaks gRPC, which would ask the proxy even for 127.0.0.1, and wait for it without a word.
-    Changes nothing where no proxy is set. Source: grpc/doc/environment_variables.md.
+    JAX's coordinator speaks gRPC, which would ask the proxy even for 127.0.0.1, and wait for it silently.
+    Changes nothing if no proxy is set. Source: grpc/doc/environment_variables.md.
     """
     if not proxies(env):
         return
@@ -38,7 +38,7 @@ def without_proxy(env: MutableMapping[str, str], *hosts: str) -> None:
 
 
 def silence_proxy_warning() -> None:
-    """In this process, leave out JAX's warning of a hang that can no longer come. Only where a proxy is set."""
+    """In this process, silence JAX's warning of a hang that can no longer happen. Only if a proxy is set."""
     if proxies():
         import logging
 
@@ -46,12 +46,12 @@ def silence_proxy_warning() -> None:
 
 
 def bending(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The settings that change what JAX does or how Python runs; not those that say which cluster this is."""
+    """Return the settings that change what JAX does or how Python runs, but not those that describe the cluster."""
     return {name: value for name, value in env.items() if name.startswith(_BENDING) and not name.startswith(_KEPT)}
 
 
 def cleanse(env: MutableMapping[str, str] = os.environ) -> dict[str, str]:
-    """Take the `bending` settings out of `env`, and any proxy out of the way; what was taken out, by name.
+    """Remove the `bending` settings from `env`, and bypass any proxy; return what was removed, by name.
 
     Call it before JAX is imported: JAX reads its settings then.
     """
@@ -63,17 +63,17 @@ def cleanse(env: MutableMapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def clean(**more: str) -> dict[str, str]:
-    """This process's environment, cleansed, and `more`: for a child that runs what the book or the checker runs."""
+    """Return this process's environment, cleansed, with `more`: for children of the book or the checker."""
     env = dict(os.environ)
     cleanse(env)
     return env | more
 
 
 def search_path(env: Mapping[str, str] = os.environ) -> str:
-    """PATH, and where the system's own commands (ip, tc) are for those who are not root."""
+    """Return PATH, with the folders of the system's commands (ip, tc), which only root's PATH has."""
     return ":".join(filter(None, (env.get("PATH", os.defpath), _SYSTEM_COMMANDS)))
 
 
 def limit_collectives(env: MutableMapping[str, str], seconds: int) -> None:
-    """Have a collective of CPU devices wait for the others no longer than this; read when JAX's backend starts."""
+    """Limit how long a collective of CPU devices waits for the others; read when JAX's backend starts."""
     env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} --xla_cpu_collective_timeout_seconds={seconds}".strip()

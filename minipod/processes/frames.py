@@ -1,4 +1,4 @@
-"""Whose code a frame of a stack is: the user's, Python's, or a library's."""
+"""Tell whose code a frame of a stack is: the user's, Python's, or a library's."""
 
 import sysconfig
 from pathlib import Path
@@ -9,10 +9,10 @@ _LIBRARIES = (*_STANDARD, *_INSTALLED, str(Path(__file__).parents[1]))
 
 
 def is_own(filename: str) -> bool:
-    """Whether a file named in a traceback is the user's, not Python's, an installed library's or minipod's."""
+    """Return whether a file named in a traceback is the user's, not Python's, an installed library's or minipod's."""
     return not filename.startswith(_LIBRARIES)
 
 
 def is_standard(filename: str) -> bool:
-    """Whether it belongs to Python itself; installed libraries may lie below Python's folder, and do not."""
+    """Return whether a file belongs to Python itself; installed libraries below Python's folder do not."""
     return filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)

@@ -12,7 +12,7 @@ from minipod.processes.imports import once_imported
 
 
 def listen_on(address: str) -> None:
-    """From now on gloo listens on `address` only, in this process, whether JAX has been imported or will be."""
+    """Make gloo listen on `address` only, in this process, whether JAX has been imported or will be."""
     once_imported("jax", partial(_bind, address))
 
 

@@ -1,8 +1,8 @@
-"""Whether a process hangs or works: where its main thread stands, and whether anything in it computes.
+"""Tell whether a process hangs or works: where its main thread is, and whether anything in it computes.
 
-A process that waits for others which have gone stands in a call of JAX, and none of the threads that compute for it
-uses the processor. One that sleeps, waits for a disk or for a program of its own stands elsewhere. What cannot be told
-apart is no hang: then the limit ends it. A thread of the program's own that waits in JAX is not seen.
+A process that waits for others that are gone is in a call of JAX, and none of the threads that compute for it
+uses the processor. A process that sleeps, or waits for a disk or for a program of its own, is elsewhere. A case that
+remains unclear is not a hang: then the limit ends it. A thread of the program's own that waits in JAX is not noticed.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ Frame = tuple[str, int, str]  # file, line, function
 
 
 class Idle:
-    """How long something has done no work. `used` gives the processor time, in seconds, that it has used so far.
+    """The time for which something has done no work. used: returns the processor time, in seconds, used so far.
 
-    `at_work`: whether it is kept from it at this moment, by a disk or by others that have the processor. What the whole
-    machine stands still for, the caller included, is nobody's idleness.
+    `at_work`: whether it is kept from it at this moment, by a disk or by others that have the processor. Time in
+    which the whole machine stands still, the caller included, does not count as idle.
     """
 
     def __init__(self, used: Callable[[], float], at_work: Callable[[], bool] = lambda: False):
@@ -35,7 +35,7 @@ class Idle:
         self._called_at = self._looked_at = self._worked_at = time.monotonic()
 
     def seconds(self) -> float:
-        """Since it was last seen working; call it often, many times in each half second."""
+        """Return the seconds since it was last seen working; call it often, many times in each half second."""
         now = time.monotonic()
         if self._before >= 0 and now > self._called_at + ASLEEP:
             self._worked_at += now - self._called_at
@@ -49,7 +49,7 @@ class Idle:
 
 
 def used_by_family(pid: int) -> float:
-    """Seconds of processor time of all processes below `pid`, their ended children included."""
+    """Return the seconds of processor time of all processes below `pid`, their ended children included."""
     with contextlib.suppress(psutil.Error):
         family = psutil.Process(pid).children(recursive=True)
         return sum(_seconds(process) for process in family)
@@ -57,14 +57,14 @@ def used_by_family(pid: int) -> float:
 
 
 def family_at_work(pid: int) -> bool:
-    """Whether any process below `pid` waits for a disk or for a processor, or has one."""
+    """Return whether any process below `pid` waits for a disk or a processor, or is running."""
     with contextlib.suppress(psutil.Error):
         return any(_status(process) in AT_WORK for process in psutil.Process(pid).children(recursive=True))
     return False
 
 
 def used_by_computation(pid: int, others: set[int]) -> float:
-    """Seconds of processor time of one process without those of its threads in `others`, where they can be told."""
+    """Return the seconds of processor time of one process, without its threads in `others` if these are known."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
         times = process.cpu_times()
@@ -76,17 +76,17 @@ def used_by_computation(pid: int, others: set[int]) -> float:
 
 
 def suspended(pid: int) -> bool:
-    """Whether somebody stopped the process (SIGSTOP)."""
+    """Return whether the process is stopped (SIGSTOP)."""
     with contextlib.suppress(psutil.Error):
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False
 
 
 def stands_in_jax(pid: int, stack: list[Frame], source: str) -> bool:
-    """Whether a thread with this stack, innermost frame first, waits in JAX, as far as can be told.
+    """Return whether a thread with this stack, innermost frame first, waits in JAX, as far as that is visible.
 
-    source: the line of the program itself that it is in. Where the program's own line is the innermost frame, it has
-    called something that is not written in Python: then the kernel says what kind of wait it is.
+    source: the line of the program itself that it is in. If the program's own line is the innermost frame, it has
+    called something that is not written in Python; then the kernel tells what kind of wait it is.
     """
     frame = next((f for f in stack if not is_standard(f[0])), None)
     if frame is None:
@@ -101,7 +101,7 @@ def stands_in_jax(pid: int, stack: list[Frame], source: str) -> bool:
 
 
 def _kind_of_wait(pid: int) -> str:
-    """What the main thread waits in, in the kernel's words: `futex_do_wait`, `hrtimer_nanosleep`; "" if unknown."""
+    """Return the kernel's name for the main thread's wait: `futex_do_wait`, `hrtimer_nanosleep`; "" if unknown."""
     with contextlib.suppress(OSError):
         symbol = Path(f"/proc/{pid}/wchan").read_text()
         return "" if symbol == "0" else symbol
@@ -109,7 +109,7 @@ def _kind_of_wait(pid: int) -> str:
 
 
 def _has_jax(pid: int) -> bool:
-    """Whether the process has loaded JAX's compiled part. Linux; elsewhere nobody asks."""
+    """Return whether the process has loaded JAX's compiled part. Used on Linux only."""
     with contextlib.suppress(psutil.Error):
         return any("/jaxlib/" in mapped.path for mapped in psutil.Process(pid).memory_maps())
     return False

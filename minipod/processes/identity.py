@@ -1,6 +1,6 @@
-"""Whether a pid that was written down is still that of the same process: alone it says little.
+"""Tell whether a pid that was written down still means the same process.
 
-Each pid namespace (a container) counts for itself, each boot begins anew, and a kernel uses numbers again.
+A pid alone does not: each pid namespace (a container) and each boot counts anew, and the kernel reuses numbers.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ import psutil
 
 
 def namespace() -> str:
-    """Where this process's pids count: the boot and its pid namespace, or where there are none, the host.
+    """Return where this process's pids are valid: the boot and its pid namespace, or without these, the host.
 
-    Empty where that is not known: without /proc, or with one that is of another namespace.
+    Empty if unknown: without /proc, or if /proc belongs to a different namespace.
     """
     if sys.platform != "linux":
         return socket.gethostname()
@@ -29,14 +29,14 @@ def namespace() -> str:
 
 
 def started(pid: int) -> int:
-    """When it began, in the kernel's ticks since the boot; 0 where that is not known, and outside Linux."""
+    """Return when a process began, in the kernel's ticks since the boot; 0 if unknown, and outside Linux."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19])
     return 0
 
 
 def exists(pid: int, began: int) -> bool:
-    """Whether a process of this namespace that began then has not ended; True where that is not known."""
+    """Return whether a process of this namespace that began then has not ended; True if unknown."""
     with contextlib.suppress(PermissionError):  # of another user: it is there
         try:
             os.kill(pid, 0)

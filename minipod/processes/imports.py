@@ -1,4 +1,4 @@
-"""Something to do as soon as JAX has been imported; a program that never imports it does not pay for it."""
+"""Run a function as soon as a module has been imported; a program that never imports it pays nothing."""
 
 import sys
 from collections.abc import Callable
@@ -17,13 +17,13 @@ def once_imported(name: str, do: Callable[[], None]) -> None:
 
 
 class _Later(MetaPathFinder):
-    """Finds the module as the other finders do, and has its loader call `do` at the end."""
+    """A finder that finds the module as the other finders do, and makes its loader call `do` at the end."""
 
     def __init__(self, name: str, do: Callable[[], None]):
         self.name, self.do = name, do
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """What the finders behind this one find; one may ask first whether the module is there, then import it."""
+        """Return what the finders behind this one find; a caller may first ask for the module, then import it."""
         if fullname != self.name:
             return None
         behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
@@ -41,7 +41,7 @@ class _Later(MetaPathFinder):
         return spec
 
     def _do_safely(self) -> None:
-        """What goes wrong here is no reason for the program's own `import` to fail."""
+        """Call `do`; an error in it must not make the program's own `import` fail."""
         try:
             self.do()
         except Exception as error:

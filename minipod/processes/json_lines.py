@@ -1,4 +1,4 @@
-"""One JSON value per line: what two of our processes say to each other through a pipe."""
+"""Exchange JSON values, one per line, between two of our processes through a pipe."""
 
 import json
 import os
@@ -12,20 +12,20 @@ _write, _dumps = os.write, json.dumps  # as they are now: a program that we run 
 
 
 class Garbled(ValueError):
-    """What came is no line of JSON; `line` is it, or its beginning."""
+    """The error of a line that is not JSON. line: the line, or its beginning."""
 
     def __init__(self, line: bytes):
-        super().__init__(f"no line of JSON: {line[:100].decode(errors='replace')}")
+        super().__init__(f"not a line of JSON: {line[:100].decode(errors='replace')}")
         self.line = line
 
 
 def encode(data: Any) -> bytes:
-    """The line that says `data`, its end included."""
+    """Return the line for `data`, including its end."""
     return _dumps(data).encode() + b"\n"
 
 
 def parse(line: bytes | str) -> Any:
-    """What a line says. Raises Garbled."""
+    """Return the value in a line. Raises Garbled."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -33,19 +33,19 @@ def parse(line: bytes | str) -> Any:
 
 
 def send(fd: int, line: bytes) -> None:
-    """Write all of it, however little the pipe takes at a time."""
+    """Write all of the data, however little the pipe takes at a time."""
     rest = memoryview(line)
     while rest:
         rest = rest[_write(fd, rest) :]
 
 
 def write(fd: int, data: Any) -> None:
-    """Say `data`."""
+    """Write the line for `data`."""
     send(fd, encode(data))
 
 
 def taken(fd: int) -> int:
-    """The open file of `fd` under another number, while `fd` itself leads nowhere.
+    """Move the open file of `fd` to a new descriptor, and point `fd` itself at /dev/null.
 
     So no child reads our requests, and no stray print looks like a reply.
     """
@@ -57,17 +57,17 @@ def taken(fd: int) -> int:
 
 
 class Reader:
-    """What arrives on a descriptor, value by value."""
+    """A reader of the values that arrive on a descriptor."""
 
     def __init__(self, fd: int, longest: int = LONGEST):
         self._fd, self._longest = fd, longest
         self._rest = bytearray()
 
     def read(self, seconds: float | None = None) -> Any:
-        """The next value, waiting for it at most so many seconds (None: for ever).
+        """Return the next value; wait for it at most this number of seconds (None: forever).
 
-        Raises TimeoutError when it has not come, EOFError when no more will come, even if a line was begun, and
-        Garbled for a line that is no JSON or too long.
+        Raises TimeoutError if it has not come, EOFError if no more will come, even if a line was begun, and
+        Garbled for a line that is not JSON or too long.
         """
         end = None if seconds is None else time.monotonic() + seconds
         looked_at = 0

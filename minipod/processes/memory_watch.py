@@ -1,4 +1,4 @@
-"""How much memory each family of processes holds, looked at a few times a second.
+"""Measure a few times a second how much memory each family of processes holds.
 
 What a process maps counts once, shared between those that share it (PSS); memory files count whether mapped or not, and
 so do the own /tmp and /dev/shm of one in a sandbox, which lie in memory: what is written there, and for each file what
@@ -21,15 +21,15 @@ _KILOBYTES = re.compile(rb"^(Pss|SwapPss|VmRSS|VmSwap):\s+(\d+) kB", re.M)
 
 
 class Watch:
-    """`look` says the bytes that each family of processes holds, at most every so often."""
+    """A watch on families of processes: `look` returns the bytes that each holds, once every `EVERY` seconds."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
     def look(self, families: list[int], enough: float = 0) -> dict[int, int]:
-        """Bytes by family, which is called by its eldest's pid; {} when it is too early to look again.
+        """Return the bytes of each family, by the pid of its eldest; {} if it is too early to look again.
 
-        enough  up to that many it may say more than there are, which is quicker: `held`
+        enough  bytes up to which the result may be too large, which is quicker: see `held`
         """
         if time.monotonic() < self._next or sys.platform != "linux":
             return {}
@@ -39,7 +39,7 @@ class Watch:
 
 
 def descendants(pid: int) -> list[int]:
-    """The pids of all processes that descend from `pid`."""
+    """Return the pids of all processes that descend from `pid`."""
     pids = [pid]
     for parent in pids:  # which grows meanwhile
         pids += children(parent)
@@ -47,10 +47,10 @@ def descendants(pid: int) -> list[int]:
 
 
 def held(pids: list[int], enough: float = 0) -> int:
-    """Bytes that these processes hold together; a process that has ended, or is not ours to look at, holds none.
+    """Return the bytes that these processes hold together; 0 for one that has ended, or is not ours to look at.
 
-    For a process's share of what it shares the kernel walks all its pages, 5 ms with JAX. Where they hold no more than
-    `enough` even if all of it counts for each, that is said.
+    To find a process's share of shared memory the kernel walks all its pages, which takes 5 ms with JAX. If they hold
+    at most `enough` even with shared memory counted for each, that upper bound is returned.
     """
     files: dict[tuple[int, int], int] = {}
     for pid in pids:
@@ -61,7 +61,7 @@ def held(pids: list[int], enough: float = 0) -> int:
 
 
 def _mapped(pids: list[int], name: str) -> int:
-    """The bytes of memory and of swap that a file of /proc tells of each process, added up."""
+    """Add up the bytes of memory and swap that a file of /proc gives for each process."""
     kilobytes = 0
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as file:
@@ -70,7 +70,7 @@ def _mapped(pids: list[int], name: str) -> int:
 
 
 def _own_folders(pid: int) -> dict[tuple[int, int], int]:
-    """The bytes of what lies in a sandbox's own folders; a process outside of one has the folders that we have."""
+    """Return the bytes in a sandbox's own folders; a process outside a sandbox has the same folders as we do."""
     sizes = {}
     for name in OWN_FOLDERS:
         path = f"/proc/{pid}/root/{name}"
@@ -84,7 +84,7 @@ def _own_folders(pid: int) -> dict[tuple[int, int], int]:
 
 
 def _memory_files(pid: int) -> dict[tuple[int, int], int]:
-    """The bytes of each open file that has no name any more and lies in memory, or did from the beginning."""
+    """Return the bytes of each open file that lies in memory and has no name, or no longer has one."""
     sizes = {}
     with contextlib.suppress(OSError):
         for name in os.listdir(f"/proc/{pid}/fd"):

@@ -1,4 +1,4 @@
-"""A free port, and one of the places that all runs on a machine share."""
+"""Reserve a free port, or slots that all runs on a machine share."""
 
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ _PORTS = range(20000, 32000)
 
 
 def free_port() -> int:
-    """A free TCP port on 127.0.0.1, given to no other caller of this user until all the others have been given.
+    """Return a free TCP port on 127.0.0.1, which no other caller of this user gets until all others have been used.
 
     If the system chose the port, it might choose the same one for the next outgoing connection. These ports therefore
     lie below the system's range (from 32768 on Linux, 49152 on macOS), and each caller of this user gets the next one:
@@ -39,14 +39,14 @@ def free_port() -> int:
 
 
 def try_port(port: int) -> None:
-    """Raises OSError if nobody could listen on this port of 127.0.0.1 now."""
+    """Raise OSError if no process could listen on this port of 127.0.0.1 now."""
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", port))
 
 
 def in_the_way(addresses: list[tuple[Any, ...]]) -> list[int | None]:
-    """What keeps one from listening on each of the addresses, given as `getaddrinfo` does: an errno; None: nothing."""
+    """Return what prevents listening on each address from `getaddrinfo`: an errno, or None."""
     return [_in_the_way(*address) for address in addresses]
 
 
@@ -61,7 +61,7 @@ def _in_the_way(family: int, kind: int, protocol: int, _: str, where: tuple[Any,
 
 
 def wait_for_listener(address: str, seconds: float) -> bool:
-    """Wait until somebody listens on `address` (`host:port`), at most `seconds`; whether somebody does.
+    """Wait at most `seconds` until a process listens on `address` (`host:port`); return whether one does.
 
     JAX's own first connection, if it comes too early, is tried again only after a whole second.
     """
@@ -79,7 +79,7 @@ def wait_for_listener(address: str, seconds: float) -> bool:
 def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
     """Reserve `count` of the at most `most` slots that all processes of this user share on this machine.
 
-    A slot is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError when there
+    A slot is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError if there
     are not enough of them within `seconds`.
     """
     folder = runtime_dir()
@@ -93,7 +93,7 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
                 if time.monotonic() > end:
                     taken = most - len(held)
                     raise TimeoutError(
-                        f"{count} processes: {taken} of at most {most} run on this machine already; let them end first"
+                        f"{count} processes: {taken} of at most {most} already run on this machine; let them end first"
                     )
                 for fd in held:  # two that wait for each other's places would never end
                     os.close(fd)
@@ -106,7 +106,7 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
 
 
 def _lock(path: Path) -> int | None:
-    """An open, locked file descriptor of `path`, or None if somebody holds it."""
+    """Return an open, locked file descriptor of `path`, or None if another process holds it."""
     fd = open_own(path)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

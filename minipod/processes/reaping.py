@@ -1,4 +1,4 @@
-"""No process is left behind: children die with their parent, orphans are adopted, and whole families are ended.
+"""Leave no process behind: children die with their parent, orphans are adopted, and whole families are ended.
 
 Sources: `man 2 prctl` and `man 7 landlock` (Linux only; elsewhere they do nothing).
 """
@@ -34,7 +34,7 @@ def die_with_parent(parent: int) -> None:
 
 @contextlib.contextmanager
 def interrupt_later() -> Iterator[None]:
-    """Ctrl+C during the block takes effect when the block ends; so does SIGTERM if this program handles it.
+    """Delay Ctrl+C during the block until the block ends; also SIGTERM, if this program handles it.
 
     Needed because Python discards an exception that a signal handler raises while a fork is being prepared.
     """
@@ -55,7 +55,7 @@ def interrupt_later() -> Iterator[None]:
 
 
 def signal_only_own() -> None:
-    """From now on this process and its descendants can signal only each other. Linux 6.12 or newer; else nothing."""
+    """Let this process and its descendants signal only each other from now on. Needs Linux 6.12; else does nothing."""
     if _LIBC is None:
         return
     attributes = (ctypes.c_uint64 * 3)(0, 0, _LANDLOCK_SCOPE_SIGNAL)  # nothing about files, nothing about the network
@@ -67,19 +67,19 @@ def signal_only_own() -> None:
 
 
 def adopt_orphans() -> None:
-    """From now on orphaned descendants become children of this process, so `kill_children` finds them."""
+    """Make orphaned descendants children of this process from now on, so that `kill_children` finds them."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def kill_group(pid: int) -> None:
-    """SIGKILL to the process group that `pid` leads. A hung JAX process survives SIGTERM, so nothing milder helps."""
+    """Send SIGKILL to the process group that `pid` leads: a hung JAX process survives SIGTERM."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def children(pid: int | None = None) -> list[int]:
-    """The pids of the direct children of `pid` (default: this process), zombies included."""
+    """Return the pids of the direct children of `pid` (default: this process), zombies included."""
     with contextlib.suppress(OSError):  # the kernel has a list: psutil would look at every process there is
         tasks = Path(f"/proc/{pid or os.getpid()}/task")
         return [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
@@ -91,7 +91,7 @@ def children(pid: int | None = None) -> list[int]:
 def kill_children(spare: frozenset[int] = frozenset(), seconds: float = 2.0) -> None:
     """Kill every child of this process except those in `spare`, then the orphans that it inherits as a result.
 
-    seconds: when to give up. A zombie that another thread is waiting for remains a child.
+    seconds: when to give up. A zombie for which another thread is waiting remains a child.
     """
     end = time.monotonic() + seconds
     while (left := [p for p in children() if p not in spare]) and time.monotonic() < end:

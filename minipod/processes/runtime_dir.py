@@ -1,6 +1,6 @@
-"""The folder in which one user's processes keep what they must agree on: ports, places, locks.
+"""Provide the folder of what one user's processes must agree on: ports, slots, locks.
 
-It may lie in a folder that everybody can write to, so nothing there is trusted before its owner and mode are checked,
+It may lie in a world-writable folder, so nothing there is trusted before its owner and mode are checked,
 and no link is followed. Source: the XDG base directory specification, on XDG_RUNTIME_DIR.
 """
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 
 def runtime_dir() -> Path:
-    """The folder, made if need be; only this user can read or write it.
+    """Return the folder, created if necessary; only this user can read or write it.
 
-    $XDG_RUNTIME_DIR/minipod, or minipod-UID in the temporary folder. Raises PermissionError where neither is this
+    $XDG_RUNTIME_DIR/minipod, or minipod-UID in the temporary folder. Raises PermissionError if neither is this
     user's own.
     """
     places = [Path(tempfile.gettempdir(), f"minipod-{os.getuid()}")]
@@ -26,12 +26,12 @@ def runtime_dir() -> Path:
 
 
 def open_own(path: Path) -> int:
-    """A file descriptor of `path`, a file in `runtime_dir()`, to read and write; made if need be."""
+    """Open `path`, a file in `runtime_dir()`, for reading and writing; create it if necessary."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether this is, or could be made, a real folder of this user's that nobody else can write to."""
+    """Return whether this is, or could be created as, a real folder that only this user can write to."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = os.lstat(folder)

@@ -1,7 +1,7 @@
-"""Children that do not outlive us: how they are started, and how they end with all that they started.
+"""Start children that do not outlive us, and end them with all that they started.
 
-Each leads a session of its own: Ctrl+C is for us alone, and one signal reaches its family. A forked child ends when we
-do because the kernel sees to it (Linux); a program, because the pipe on its standard input closes.
+Each leads its own session, so Ctrl+C reaches only us, and one signal reaches its whole family. When we end, the kernel
+ends a forked child (Linux); a program ends because the pipe on its standard input closes.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def fork() -> int:
 
 
 def close_inherited(*keep: int) -> None:
-    """In a forked child: close what the parent has open, but for the standard three and `keep`.
+    """In a forked child: close what the parent has open, except for the standard three and `keep`.
 
     For code that must not reach the parent's files, such as a learner's answer.
     """
@@ -41,10 +41,10 @@ def close_inherited(*keep: int) -> None:
 
 
 def keep_only_files(*keep: int) -> None:
-    """In a forked child that goes on running the parent's code: let go of everything but files, and `keep`.
+    """In a forked child that goes on running the parent's code: release everything except files and `keep`.
 
-    A pipe, a socket, a terminal or a lock is shared with the parent: whoever reads at the other end, or waits for the
-    lock, would wait for this child too. Their numbers stay in use and lead to /dev/null, so a plug-in that writes in
+    A pipe, a socket, a terminal or a lock is shared with the parent: a reader at the other end, or a process
+    that waits for the lock, would wait for this child too. Their numbers stay in use and lead to /dev/null, so a plug-in that writes in
     both processes gets no error here, and never writes into a file that has taken the number. Ordinary files stay open:
     a log gets the lines of both processes, one after the other, since they share its position.
     """
@@ -62,14 +62,14 @@ def _inherited(keep: Collection[int]) -> list[int]:
 
 
 def _is_locked(descriptor: int) -> bool:
-    """Whether a lock (flock) is held through this descriptor. Only Linux says so."""
+    """Return whether a lock (flock) is held through this descriptor. Only Linux tells."""
     with contextlib.suppress(OSError):
         return "\nlock:" in Path(f"/proc/self/fdinfo/{descriptor}").read_text("ascii")
     return False
 
 
 def end_child(pid: int, patience: float = 0.0) -> int:
-    """The wait status of a forked child, which is ended with its family unless it ends within `patience` seconds."""
+    """End a forked child with its family, unless it ends within `patience` seconds; return its wait status."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
         ended, status = os.waitpid(pid, os.WNOHANG)
@@ -89,13 +89,13 @@ class Program(subprocess.Popen[bytes]):
         super().__init__(command, stdin=subprocess.PIPE, start_new_session=True, **more)
 
     def let_go(self) -> None:
-        """Close the pipe, as happens when we end."""
+        """Close the pipe, which also happens when we end."""
         assert self.stdin
         with contextlib.suppress(OSError):
             self.stdin.close()
 
     def end(self, patience: float = 0.0, *groups: int) -> int:
-        """Let it go, and end its family, and `groups`, unless it has ended within `patience` seconds; its exit code."""
+        """Close the pipe; after `patience` seconds end its family and `groups`, too; return its exit code."""
         self.let_go()
         if patience:
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,6 +1,6 @@
-"""Where a step's time goes: a recorded profile (`jax.profiler.trace`) as a lane for each device.
+"""Show where a step's time goes: a recorded profile (`jax.profiler.trace`) as a lane for each device.
 
-    profile = profiles.read("folder", compiled.as_text())    # the text is optional: it tells what each operation is
+    profile = profiles.read("folder", compiled.as_text())    # the text is optional: it describes each operation
     profile.step(2).table()                                  # milliseconds by device; pictures.profile(…) draws them
     profiles.together(one, two)                              # two processes in one profile, with aligned clocks
 

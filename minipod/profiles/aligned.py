@@ -1,4 +1,4 @@
-"""Profiles of several processes in one timeline."""
+"""Put the profiles of several processes into one timeline."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from minipod.profiles.profile import Profile, whole
 
 
 def together(*profiles: Profile) -> Profile:
-    """One profile of several processes, in the order given; process 0 is the first.
+    """Join the profiles of several processes, in the order given; process 0 is the first.
 
     The clocks are aligned by the collectives that the processes share. A collective ends at nearly the same time
     everywhere, because no process leaves it before all have reached it; so each clock is shifted by the median of the
@@ -24,8 +24,8 @@ def together(*profiles: Profile) -> Profile:
         shift = median(apart) if (apart := offsets(profiles[0], profile)) else None
         if shift is None:
             raise ValueError(
-                f"the profile of process {process} shares no collective with that of process 0, so their clocks cannot "
-                "be aligned"
+                f"the profile of process {process} has no collective in common with process 0's, so their clocks "
+                "cannot be aligned"
             )
         events += [_of(event, process, shift) for event in profile.events]
         notes += [replace(n, process=process, start=n.start - shift, end=n.end - shift) for n in profile.notes]
@@ -33,14 +33,14 @@ def together(*profiles: Profile) -> Profile:
 
 
 def offsets(first: Profile, other: Profile) -> list[float]:
-    """By how many seconds each run of a shared collective ends later by the clock of the other profile."""
+    """Return by how many seconds each run of a shared collective ends later by the clock of the other profile."""
     mine, theirs = _ends(first), _ends(other)
     shared = [name for name in mine.keys() & theirs.keys() if len(mine[name]) == len(theirs[name])]
     return [b - a for name in shared for a, b in zip(mine[name], theirs[name], strict=True)]
 
 
 def _ends(profile: Profile) -> dict[str, Sequence[float]]:
-    """By name, the ends of all runs of a collective, each on the last device of this process to finish it."""
+    """Return, by name, the ends of all runs of a collective, each on the last device of this process to finish it."""
     by_lane: dict[str, list[list[float]]] = {}
     for lane in profile.lanes:
         runs: dict[str, list[float]] = {}

@@ -1,4 +1,4 @@
-"""`minipod profile FILE…|FOLDER…|PROGRAM.py`: tables of where the time went; a mistake is one sentence."""
+"""Run `minipod profile FILE…|FOLDER…|PROGRAM.py`: print where the time went; a mistake is one sentence."""
 
 import os
 import sys
@@ -17,10 +17,10 @@ _TEXTS = "*.cpu_after_optimizations.txt"
 def profiled(
     paths: Sequence[str], texts: Sequence[str], arguments: Sequence[str], devices: int, limit: float
 ) -> Profile:
-    """The profile of one program, which is run now, or of recordings, one per process. ValueError or OSError."""
+    """Return the profile of one program, which is run now, or of recordings, one per process. ValueError or OSError."""
     if any(path.endswith(".py") for path in paths):
         if len(paths) > 1 or texts:
-            raise ValueError("give one program, without --text, or recordings, but not both")
+            raise ValueError("give either recordings or one program, without --text")
         return recorded(paths[0], arguments, devices, limit)
     if arguments:
         raise ValueError(f"{arguments[0]}: arguments need a program, and none is given")
@@ -63,7 +63,7 @@ def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
 
 
 def report(profile: Profile, top: int = 0) -> str:
-    """The tables, the device for which the others waited longest, and what is uncertain.
+    """Format the tables, the device for which the others waited longest, and what is uncertain.
 
     top: number of the longest operations to list.
     """

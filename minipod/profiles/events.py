@@ -1,4 +1,4 @@
-"""What a profile consists of: operations of devices, and notes of the program."""
+"""Define the parts of a profile: operations of devices, and notes of the program."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -57,7 +57,7 @@ class Note:
 
 
 def met(events: Iterable[Event]) -> tuple[Event, ...]:
-    """The events, with `complete` and `last` of each collective.
+    """Return the events, with `complete` and `last` of each collective filled in.
 
     All devices run one program, so the n-th run of an operation on one device is matched with the n-th run on the
     others. The group is that of the event or, if it is unknown, all lanes with the operation. Nothing is matched if the

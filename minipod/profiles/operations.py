@@ -1,4 +1,4 @@
-"""What an operation of a profile does, from its name or from the compiled program's text."""
+"""Find what an operation of a profile does, from its name or from the compiled program's text."""
 
 import re
 from collections.abc import Iterable
@@ -31,21 +31,21 @@ Known = dict[str, tuple[str, tuple[tuple[int, ...], ...]]]
 
 
 def operation(name: str) -> tuple[str, str]:
-    """(name, opcode) from an event's name: an instruction's name or, on TPUs, its whole line."""
+    """Return (name, opcode) from an event's name: an instruction's name or, on TPUs, its whole line."""
     if line := _TEXT.match(name):
         return line[1], line[2]
     return name, re.sub(r"\.\d+$", "", name.removeprefix("%"))
 
 
 def kind(opcode: str) -> str:
-    """ "compute", or the collective that an operation is, starts or ends."""
+    """Return "compute", or the collective that an operation is, starts or ends."""
     plain = _FUNCTIONS.get(opcode, opcode)
     plain = base(plain.removesuffix("-done") + "-start" if plain.endswith("-done") else plain)
     return plain if plain in OPS else "compute"
 
 
 def kernel(name: str) -> str:
-    """The same for a GPU kernel: NCCL's kernels are named after their collective.
+    """Return the kind of a GPU kernel: NCCL's kernels are named after their collective.
 
     A `SendRecv` may belong to an all-to-all or to a permute: its kind is "async-collective".
     """
@@ -54,7 +54,7 @@ def kernel(name: str) -> str:
 
 
 def of_texts(texts: Iterable[str]) -> dict[str, Known]:
-    """Module → name of a collective → its kind, and the groups of positions that share it.
+    """Map module → name of a collective → its kind, and the groups of positions that share it.
 
     A name that means different things in two programs of one module is left out. ValueError for a text that is not a
     compiled program's.

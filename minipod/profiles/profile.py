@@ -1,4 +1,4 @@
-"""A profile: what each device did and when, and how long."""
+"""Analyse a profile: what each device did, when, and for how long."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ COLUMNS = ("compute", "waiting", "exchange", "idle", "hidden")
 
 @dataclass(frozen=True)
 class Lanes:
-    """What one device did. The first four are lists of spans that do not overlap and fill the time of the profile.
+    """The time of one device. The first four are lists of spans that do not overlap and fill the time of the profile.
 
     compute: an operation other than a collective runs. waiting: only a collective runs, and another device has not
     reached it yet. exchange: only a collective runs, and all devices have reached it, or its group is unknown. idle:
@@ -44,42 +44,42 @@ class Profile:
 
     @property
     def assumed(self) -> bool:
-        """Whether the group of some collective is unknown, so that all devices are assumed to share it."""
+        """Return whether the group of some collective is unknown, so that all devices are assumed to share it."""
         return any(event.kind in MEETINGS and not event.group for event in self.events)
 
     @property
     def steps(self) -> list[int]:
-        """The numbers of the steps that the program noted (`jax.profiler.StepTraceAnnotation`)."""
+        """Return the numbers of the steps that the program noted (`jax.profiler.StepTraceAnnotation`)."""
         return sorted({note.step for note in self.notes if note.step is not None})
 
     def step(self, number: int) -> "Profile":
-        """The profile of one step, from its first start to its last end in any process. ValueError if there is none.
+        """Return the profile of one step, from its first start to its last end in any process. ValueError if missing.
 
         A step that does not wait for its result ends in its process before the devices have finished.
         """
         notes = [note for note in self.notes if note.step == number]
         if not notes:
-            raise ValueError(f"no step {number} was noted; there are {', '.join(map(str, self.steps)) or 'none'}")
+            raise ValueError(f"no step {number} was recorded; there are {', '.join(map(str, self.steps)) or 'none'}")
         return self.during(min(n.start for n in notes), max(n.end for n in notes))
 
     def during(self, start: float, end: float) -> "Profile":
-        """The profile from `start` to `end`, seconds since the epoch. ValueError unless start < end."""
+        """Return the profile from `start` to `end`, seconds since the epoch. ValueError unless start < end."""
         if not start < end:
             raise ValueError(f"from {start} to {end} there is no time")
         return replace(self, start=start, end=end)
 
     def noted(self, name: str) -> list[Note]:
-        """The program's notes of this name (`jax.profiler.TraceAnnotation`), in order."""
+        """Return the program's notes of this name (`jax.profiler.TraceAnnotation`), in order."""
         here = (n for n in self.notes if n.name == name and n.end > self.start and n.start < self.end)
         return sorted(here, key=lambda note: note.start)
 
     def collectives(self, lane: Lane) -> list[Event]:
-        """The collectives of one device, in order."""
+        """Return the collectives of one device, in order."""
         events = (e for e in self.events if e.lane == lane and e.kind != "compute")
         return sorted((e for e in events if e.end > self.start and e.start < self.end), key=lambda e: e.start)
 
     def spent(self, lane: Lane) -> Lanes:
-        """What one device did."""
+        """Divide the time of one device into the kinds of `Lanes`."""
         window = self.start, self.end
         events = [event for event in self.events if event.lane == lane]
         computes = spans.within(((e.start, e.end) for e in events if e.kind == "compute"), window)
@@ -97,7 +97,7 @@ class Profile:
         )
 
     def kinds(self) -> dict[str, tuple[int, float, float]]:
-        """Kind of collective → (the most that one device ran, exposed seconds of all devices, hidden seconds)."""
+        """Map kind of collective → (the most that one device ran, exposed seconds of all devices, hidden seconds)."""
         figures: dict[str, tuple[int, float, float]] = {}
         for kind in sorted({e.kind for e in self.events} - {"compute"}):
             most, exposed, hidden = 0, 0.0, 0.0
@@ -112,7 +112,7 @@ class Profile:
         return figures
 
     def operations(self) -> dict[str, tuple[int, float]]:
-        """Name → (runs on all devices, seconds of all devices), the longest first.
+        """Map name → (runs on all devices, seconds of all devices), the longest first.
 
         The compiler's number after a name is left out: `fusion.3` and `fusion.7` are both `fusion`. The seconds of a
         collective include its waiting.
@@ -127,7 +127,7 @@ class Profile:
         return dict(sorted(figures.items(), key=lambda each: -each[1][1]))
 
     def straggler(self) -> tuple[Lane, float] | None:
-        """The device for which the others waited longest, and their seconds together; None if no device waited."""
+        """Return the device for which the others waited longest, and their total seconds; None if no device waited."""
         blamed: dict[Lane, float] = {}
         for event in (e for lane in self.lanes for e in self.collectives(lane)):
             if event.last is not None and event.complete is not None and event.last != event.lane:
@@ -136,7 +136,7 @@ class Profile:
         return max(blamed.items(), key=lambda each: each[1]) if any(blamed.values()) else None
 
     def table(self) -> Table:
-        """A table of `spent` in milliseconds, a row for each device."""
+        """Return a table of `spent` in milliseconds, a row for each device."""
         several = len({lane.process for lane in self.lanes}) > 1
         rows = []
         for lane in self.lanes:
@@ -146,7 +146,7 @@ class Profile:
         return Table(("milliseconds", *COLUMNS), tuple(rows), kind="profile")
 
     def data(self) -> dict[str, Any]:
-        """The object that `minipod profile --json` prints; times are in seconds."""
+        """Return the object that `minipod profile --json` prints; times are in seconds."""
         late = self.straggler()
         return {
             "seconds": self.end - self.start,
@@ -171,5 +171,5 @@ class Profile:
 
 
 def whole(events: Sequence[Event], notes: Sequence[Note]) -> Profile:
-    """A profile from the first operation to the last."""
+    """Make a profile from the first operation to the last."""
     return Profile(tuple(events), tuple(notes), min(e.start for e in events), max(e.end for e in events))

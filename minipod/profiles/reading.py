@@ -33,11 +33,11 @@ def _quietly() -> Iterator[None]:
 
 @_quietly()
 def read(path: str | Path, *texts: str) -> Profile:
-    """The profile in a file, or the newest in a folder that was given to `jax.profiler.trace`.
+    """Return the profile in a file, or the newest in a folder that was given to `jax.profiler.trace`.
 
     If the recording has a file for each host, each is a process, with its own clock (`together` aligns clocks).
 
-    texts: `compiled.as_text()` of the programs that ran; they tell what each operation is, and which devices share a
+    texts: `compiled.as_text()` of the programs that ran; they show what each operation is, and which devices share a
     collective. Without them, a collective is recognised by its name, and all devices are assumed to share it.
     FileNotFoundError or ValueError, in one sentence, if there is no profile that can be read.
     """
@@ -89,7 +89,7 @@ def recording(path: Path) -> list[Path]:
     """The files of one recording: the file itself, or all files of the newest folder that has any."""
     if path.is_file():
         if not path.name.endswith(ENDING):
-            raise ValueError(f"{path.name} is no profile that can be read: its name does not end in {ENDING}")
+            raise ValueError(f"{path.name} is not a profile: its name does not end in {ENDING}")
         return [path]
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file or folder")

@@ -6,8 +6,8 @@
 
     assert_traffic(step, weights, batch, sent=28_672, only={"all-reduce"})
 
-A plug-in has the markers: put `pytest_plugins = ["minipod.testing.plugin"]` into the top conftest.py. It also has the
-fixtures `shared_tmp_path` and `plans`, whose `check` compares the figures of a program with a committed file.
+A plug-in provides the markers: put `pytest_plugins = ["minipod.testing.plugin"]` into the top conftest.py. It also
+provides the fixtures `shared_tmp_path` and `plans`, whose `check` compares a program's figures with a committed file.
 
     >>> import jax
     >>> from minipod.testing import assert_traffic

@@ -1,7 +1,7 @@
-"""Assertions on what a compiled program sends, keeps and multiplies, with what was found where they fail.
+"""Assert what a compiled program sends, holds and multiplies; a failure reports the actual figures.
 
-Each compiles `function` for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) on the devices that are
-here, and does not run it. Figures are those of this compiler: a TPU's may send other bytes (`minipod.pods`).
+Each assertion compiles `function` for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) on the devices
+of this machine, and does not run it. A TPU's compiler may give different figures (`minipod.pods`).
 """
 
 from collections.abc import Callable, Collection
@@ -26,7 +26,7 @@ def assert_traffic(
     sent, most  bytes that leave one device (ring model; a collective in a loop counts once per iteration)
     only        such as {"all-reduce"}; an empty set says that nothing at all may be sent
     along       count only what crosses this mesh axis
-    mesh        where the arguments name none
+    mesh        needed if the arguments name none
     """
     __tracebackhide__ = True
     from minipod import traffic

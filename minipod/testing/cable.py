@@ -1,10 +1,10 @@
-"""What a test on several hosts can ask of its cable."""
+"""Measure the traffic of a test on several hosts."""
 
 import os
 
 
 def left_host() -> int:
-    """Bytes, headers included, that this process's host (see the marker `hosts`) has sent over its link so far.
+    """Return the bytes, with headers, that this process's host (see the marker `hosts`) has sent over its link so far.
 
     The count includes the traffic of all other processes on the host. To measure a difference, synchronise the
     processes after the first call and again before the last.

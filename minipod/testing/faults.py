@@ -1,4 +1,4 @@
-"""A process that is killed, stopped or slow at a step that the test names."""
+"""Kill, stop or slow down a process at a step that the test names."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ KINDS = ("kill", "stop", "delay")
 
 @dataclass(frozen=True)
 class Fault:
-    """kind: "kill" (SIGKILL), "stop" (SIGSTOP: alive, and silent) or "delay" (it sleeps `seconds`)."""
+    """A fault. kind: "kill" (SIGKILL), "stop" (SIGSTOP: alive, but silent) or "delay" (it sleeps `seconds`)."""
 
     kind: str
     process: int
@@ -24,7 +24,7 @@ _note: list[Path] = []
 
 
 def arm(faults: list[Fault], note: Path) -> None:
-    """In the process that they shall befall. `note`: a file that says afterwards that one has."""
+    """Prepare the faults in their process. note: a file that says afterwards whether one has struck."""
     _armed[:] = faults
     _note[:] = [note]
 

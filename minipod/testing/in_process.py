@@ -1,4 +1,4 @@
-"""What happens in each process of a test: pytest's own protocol, and its reports as data."""
+"""Run pytest's own protocol in each process of a test, and return its reports as data."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ _kept: list[Any] = []
 
 @dataclass
 class Here:
-    """This process, while it runs a test. `shared`: a folder that all processes of the test have."""
+    """This process, while it runs a test. shared: a folder that all processes of the test have."""
 
     process: int
     shared: Path
@@ -31,7 +31,7 @@ CHOSEN = pytest.StashKey[dict[str, tuple[pytest.Item, Wanted]]]()  # of a sessio
 
 
 def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item, Wanted]]:
-    """The tests of `file` that want a cluster, by node id, collected in this process, which tells nobody of it."""
+    """Collect the tests of `file` that need a cluster, by node id, without reporting to plug-ins."""
     manager = session.config.pluginmanager
     for plugin in manager.get_plugins():
         # What would print, and what would tell the process that leads xdist's workers.
@@ -44,7 +44,7 @@ def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item
 
 
 class Heard:
-    """What the plug-ins are told while a test runs. None is told here: pytest's process will do it."""
+    """The calls of plug-ins' hooks while a test runs, recorded here and made in pytest's process."""
 
     def __init__(self, config: pytest.Config):
         self.reports: list[pytest.TestReport] = []
@@ -64,7 +64,7 @@ class Heard:
 
 
 def _tell_only_pytest(caller: Any) -> None:
-    """Take a hook's implementations away, but for the session's: it counts failures, and a subtest asks it about -x."""
+    """Remove a hook's implementations, except the session's: it counts failures, and a subtest asks it about -x."""
     for implementation in caller.get_hookimpls():
         if not isinstance(implementation.plugin, pytest.Session):
             caller._remove_plugin(implementation.plugin)  # not public
@@ -102,7 +102,7 @@ def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> d
 
 
 def _where_raised(error: Exception) -> str:
-    """`in pytest_runtest_makereport at conftest.py:9`: the innermost line that is not a library's, if there is one."""
+    """Return `in pytest_runtest_makereport at conftest.py:9`: the innermost line outside libraries, if there is one."""
     frames = [*traceback.extract_tb(error.__traceback__)]
     frame = next((frame for frame in reversed(frames) if is_own(frame.filename)), frames[-1])
     return f"in {frame.name} at {frame.filename}:{frame.lineno}"
@@ -115,9 +115,9 @@ def _warning(each: warnings.WarningMessage) -> dict[str, Any]:
 
 
 def _uncaptured(config: pytest.Config) -> None:
-    """Let all that is written go to pytest's process, which keeps it, even of a process that has to be killed.
+    """Send all output to pytest's process, which keeps it even for a process that has to be killed.
 
-    What pytest captures into are files of the parent, closed here. `capsys` and `capfd` capture as ever.
+    The files into which pytest captures are the parent's and closed here. `capsys` and `capfd` capture as usual.
     """
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     if capture is not None and capture._global_capturing is not None:
@@ -127,7 +127,7 @@ def _uncaptured(config: pytest.Config) -> None:
 
 
 def _without_debugger(config: pytest.Config) -> None:
-    """There is no keyboard here: --pdb would wait for ever. And a crash's stack belongs to the parent's report."""
+    """Turn off --pdb, which would wait forever for a keyboard, and let the parent report a crash's stack."""
     with contextlib.suppress(ValueError, AssertionError):
         config.pluginmanager.unregister(name="pdbinvoke")
     os.environ.pop("PYTHONBREAKPOINT", None)

@@ -1,4 +1,4 @@
-"""What a test asks for with its markers: processes, devices, limits, faults."""
+"""Read what a test asks for with its markers: processes, devices, limits, faults."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MARKERS = (
     "devices(n, seconds=60, memory=2): runs in a process of its own with n simulated devices",
     "processes(n, devices=4, seconds=60, memory=2, patience=5, grace=2): runs in n processes of one cluster",
-    "hosts(n, rate=None, delay=None): its processes are on n hosts with a cable between them, as slow as that",
+    "hosts(n, rate=None, delay=None): its processes run on n hosts, joined by a link of this rate and delay",
     "fault(kind, process, step, seconds=1): minipod.testing.reach(step) kills, stops or delays that process",
 )
 MOST_PROCESSES, MOST_DEVICES = 16, 1024
@@ -20,14 +20,14 @@ MOST_PROCESSES, MOST_DEVICES = 16, 1024
 
 @dataclass(frozen=True)
 class Wanted:
-    """Where a test is to run.
+    """The cluster that a test asks for.
 
-    processes, devices  how many, and how many devices in each
+    processes, devices  number of processes, and of devices in each
     seconds   the limit on the wall clock, of the whole test with its fixtures
     memory    GiB that a process may take beyond what JAX has after its start (Linux)
     patience  seconds that the others may wait, idle, once one process has finished
     grace     seconds that the others have once one has died
-    hosts     how many hosts they are on, with their cable's rate in bits per second and delay in seconds; 0: all here
+    hosts     number of hosts, with their cable's rate in bits per second and delay in seconds; 0: all here
     """
 
     processes: int = 1
@@ -43,19 +43,19 @@ class Wanted:
 
 
 class Unusable(ValueError):
-    """A marker asks for what cannot be; the message says which and why."""
+    """The error of a marker that asks for something impossible; the message names the marker and the reason."""
 
 
 def wanted(item: "pytest.Item") -> Wanted | None:
-    """What the test's markers ask for, the closest first; None where they ask for nothing. Raises Unusable."""
+    """Return what the test's markers ask for, the closest first; None if they ask for nothing. Raises Unusable."""
     devices, processes = item.get_closest_marker("devices"), item.get_closest_marker("processes")
     faults = [_fault(mark) for mark in item.iter_markers("fault")]
     on = item.get_closest_marker("hosts")
     if on is not None and processes is None:
-        raise Unusable("hosts without processes(n): which ones would be on them?")
+        raise Unusable("hosts without processes(n): which processes would run on them?")
     if devices is None and processes is None:
         if faults:
-            raise Unusable("a fault without processes(n): which one would it be?")
+            raise Unusable("a fault without processes(n): which process would it strike?")
         return None
     if devices is not None and processes is not None:
         raise Unusable("both devices(n) and processes(n, devices=m): give one of them")
@@ -90,7 +90,7 @@ def _hosts(processes: int, n: int, rate: str | None = None, delay: str | None = 
     except (ValueError, TypeError) as error:
         raise Unusable(f"hosts: {error}") from None
     if processes % n:
-        raise Unusable(f"hosts: {processes} processes cannot be shared out evenly among {n} hosts")
+        raise Unusable(f"hosts: {processes} processes cannot be divided evenly among {n} hosts")
     return {"hosts": n, "rate": bits, "delay": seconds}
 
 
@@ -113,7 +113,7 @@ def _checked(asked: Wanted, marker: str) -> Wanted:
 def _fault(mark: "pytest.Mark") -> Fault:
     def made(kind: str, process: int, step: int, seconds: float = 1.0) -> Fault:
         if kind not in KINDS:
-            raise Unusable(f"fault: {kind!r} is none of {', '.join(KINDS)}")
+            raise Unusable(f"fault: {kind!r} is not one of {', '.join(KINDS)}")
         return Fault(kind, process, step, seconds)
 
     return _call(made, mark)
@@ -124,7 +124,7 @@ def _call(function: Callable[..., Any], mark: "pytest.Mark", *before: Any) -> An
         return function(*before, *mark.args, **mark.kwargs)
     except TypeError as error:
         reason = str(error).split("() ")[-1]
-        raise Unusable(f"{mark.name}: {reason}; it is used as {_usage(mark.name)}") from None
+        raise Unusable(f"{mark.name}: {reason}; use it as {_usage(mark.name)}") from None
 
 
 def _usage(name: str) -> str:

@@ -1,4 +1,4 @@
-"""One outcome of all processes of a test, as pytest tells it: the reports of the one that failed first."""
+"""Reduce the outcomes of all processes of a test to one for pytest: the reports of the first that failed."""
 
 import re
 import sys
@@ -30,7 +30,7 @@ _LOG = re.compile(
 
 
 def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestReport]:
-    """Set-up, call and tear-down of the process that failed first, or of the first one, with what all have printed."""
+    """Return set-up, call and tear-down of the process that failed first, or else process 0, with all output."""
     of_each = [_reports(item, result) for result in results]
     standing = [process for process, result in enumerate(results) if result.status != "struck"]
     if not standing:
@@ -62,7 +62,7 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
 
 
 def _failure(process: int, result: "Result", of_process: list[pytest.TestReport]) -> tuple[int, float, int] | None:
-    """(kind, when, process), so that the least of them is the one to show; None for a process that passed."""
+    """Return (kind, when, process), whose minimum is the failure to show; None for a process that passed."""
     first = next((report for report in of_process if report.failed), None)
     if first is None:
         return (EXPECTED, of_process[-1].stop, process) if _xfailed(of_process) else None
@@ -92,27 +92,27 @@ def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
 
 
 def _xfailed(of_process: list[pytest.TestReport]) -> list[Any]:
-    """The report of the test, not of one of its subtests, if it failed as a marker or itself said that it would."""
+    """Return the test's report, not a subtest's, if it failed as a marker or the test itself expected."""
     return [
         each for each in of_process if type(each) is pytest.TestReport and each.skipped and hasattr(each, "wasxfail")
     ]
 
 
 def _skips(of_process: list[pytest.TestReport]) -> list[str]:
-    """Why the test, or its subtests, were skipped."""
+    """Return why the test, or its subtests, were skipped."""
     skipped = [report for report in of_process if report.skipped and not hasattr(report, "wasxfail")]
     return [str(each.longrepr[2] if isinstance(each.longrepr, tuple) else each.longrepr) for each in skipped]
 
 
 def _gather_properties(shown: list[pytest.TestReport], of_each: list[list[pytest.TestReport]]) -> None:
-    """The reports that are shown get what `record_property` noted in any process."""
+    """Give the reports that are shown everything that `record_property` noted in any process."""
     for report in shown:
         for other in [other for own in of_each for other in own if other.when == report.when]:
             report.user_properties += [pair for pair in other.user_properties if pair not in report.user_properties]
 
 
 def warn(item: pytest.Item, results: "list[Result]") -> None:
-    """Tell pytest of the warnings in each process."""
+    """Pass the warnings of each process on to pytest."""
     for data in [data for result in results if result.status == "ok" for data in result.value["warnings"]]:
         category: Any = getattr(sys.modules.get(data["module"]), data["name"], None)
         try:
@@ -126,7 +126,7 @@ def warn(item: pytest.Item, results: "list[Result]") -> None:
 
 
 def given_up(item: pytest.Item, why: str, results: "list[Result] | str | None") -> list[pytest.TestReport]:
-    """Failed for what was raised while it ran, with the lines where its processes were."""
+    """Report a test that failed because something was raised while it ran, with the lines where its processes were."""
     made = reports(item, results) if isinstance(results, list) else []
     bad = next((report for report in made if report.failed), None)
     if bad is None:
@@ -150,7 +150,7 @@ def skipped(item: pytest.Item, why: str) -> pytest.TestReport:
 
 
 def torn_down(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
-    """Tear down, in pytest's process, what tests before this one have set up and none after it needs.
+    """Tear down, in pytest's process, fixtures of earlier tests that no later test needs.
 
     A test's own protocol ends with that, and this one's was run elsewhere. What a fixture raises is an error of `item`.
     """
@@ -161,7 +161,7 @@ def torn_down(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.Te
 
 
 def _sentence(result: "Result") -> str:
-    """What became of a process that has no reports of the test."""
+    """Describe the end of a process that has no reports of the test."""
     at = _where(result.text)
     if not result.ready and result.status in ("hung", "left", "died"):
         return f"did not get as far as the test: {result.text or result.status}"
@@ -178,7 +178,7 @@ def _sentence(result: "Result") -> str:
 
 
 def _where(stack: str) -> str:
-    """`: test_step.py:34 in test_sum`, the innermost line of the user's own in faulthandler's words; "" without one."""
+    """Return `, at test_step.py:34 in test_sum`, the user's innermost line in faulthandler's text; "" without one."""
     for line in stack.splitlines():
         if (frame := _FRAME.match(line)) and is_own(frame[1]):
             return f", at {frame[1]}:{frame[2]} in {frame[3]}"
@@ -191,7 +191,7 @@ def _add_others(
     results: "list[Result]",
     of_each: list[list[pytest.TestReport]],
 ) -> None:
-    """Say below a failure in which process it was, and in a line each what became of the others."""
+    """Add to a failure its process, and one line for each of the other processes."""
     lines: list[str] = []
     for process, (result, of_process) in enumerate(zip(results, of_each, strict=True)):
         if process != chosen:
@@ -208,7 +208,7 @@ def _add_others(
 
 
 def _in_short(of_process: list[pytest.TestReport]) -> str:
-    """What became of the test in one process, in a line."""
+    """Describe the outcome of the test in one process, in a line."""
     if first := next((report for report in of_process if report.failed), None):
         return _first_line(first.longrepr)
     if expected := _xfailed(of_process):

@@ -1,4 +1,4 @@
-"""What a program sends, keeps and computes, compared with a file that is committed: the fixture `plans`."""
+"""Compare what a program sends, holds and computes with a committed file: the fixture `plans`."""
 
 import fcntl
 import json
@@ -63,9 +63,7 @@ class Plans:
                 for figures in of.values():
                     figures.items()
         except (ValueError, AttributeError):
-            raise ValueError(
-                f"{self._shown()} holds no plans: take it from the version control, or delete it"
-            ) from None
+            raise ValueError(f"{self._shown()} holds no plans: restore it from version control, or delete it") from None
         return known
 
     def _add(self, name: str, versions: str, figures: Figures) -> None:
@@ -115,7 +113,7 @@ def _of_plan(plan: "Plan") -> tuple[Figures, str]:
 
 
 def _different(committed: Figures, figures: Figures, within: float) -> list[str]:
-    """A line for each figure that is another, with how it was and how it is."""
+    """Return a line for each figure that differs, with the old and the new value."""
     wrong: list[str] = []
     for name in [*committed, *(name for name in figures if name not in committed)]:
         was, now = committed.get(name, 0), figures.get(name, 0)

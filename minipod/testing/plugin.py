@@ -1,8 +1,8 @@
-"""The pytest plug-in: `devices`, `processes`, `hosts` and `fault`, markers of a test that runs in a cluster of its own.
+"""Provide the pytest markers `devices`, `processes`, `hosts` and `fault`, of tests that run in their own cluster.
 
     pytest_plugins = ["minipod.testing.plugin"]    # in the conftest.py at the top; or pytest -p minipod.testing.plugin
 
-A test without one of the markers runs as ever.
+A test without these markers runs as usual.
 """
 
 import os
@@ -44,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before anything is collected: a process that can, if a module starts JAX as it is imported. It costs a fork."""
+    """Before collection, fork a process that can still collect if a module starts JAX while it is imported."""
     option = session.config.option
     leads = getattr(option, "dist", "no") != "no" and not hasattr(session.config, "workerinput")
     if not option.collectonly and not leads and hasattr(os, "fork"):
@@ -55,7 +55,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """When all tests are known, and none has run: the process from which those with a marker are forked."""
+    """After collection, before any test runs, start the process from which tests with a marker are forked."""
     chosen = session.stash[in_process.CHOSEN] = {}
     for item in session.items:
         try:
@@ -125,7 +125,7 @@ def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestRep
 
 @pytest.fixture
 def shared_tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A folder that all processes of the test have; `tmp_path` is each one's own. In an ordinary test: `tmp_path`."""
+    """Return a folder that all processes of the test share; in an ordinary test, `tmp_path`."""
     here = request.config.stash.get(HERE, None)
     if here is None:
         yield tmp_path
@@ -137,7 +137,7 @@ def shared_tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
 
 @pytest.fixture
 def plans(request: pytest.FixtureRequest) -> Plans:
-    """What programs send, keep and compute, held against `plans/NAME.json` beside the test file NAME.py."""
+    """Compare what programs send, hold and compute with `plans/NAME.json`, next to the test file NAME.py."""
     here = request.config.stash.get(HERE, None)
     path = request.path.parent / "plans" / f"{request.path.stem}.json"
     return Plans(path, request.config.option.update_plans, writes=here is None or here.process == 0)

@@ -1,8 +1,8 @@
-"""A process that waits, with all tests collected and no device started, and forks a cluster for each test that asks.
+"""Fork a cluster for each test that asks, from a process with all tests collected and no device started.
 
-pytest's own process may start JAX meanwhile: a test without a marker does, and no child of it could have devices then.
-And where a module starts JAX as it is imported, tests of other modules are collected once more, each file in a process
-that has imported nothing else: see Early.
+pytest's own process may start JAX meanwhile, as a test without a marker does; after that no child of it could have
+devices. If a module starts JAX while it is imported, the tests of other modules are collected again, each file in a
+process that has imported nothing else: see Early.
 """
 
 import contextlib
@@ -35,11 +35,11 @@ COUNT = "--xla_force_host_platform_device_count"
 
 
 class Lost(RuntimeError):
-    """The zygote has ended, or says what nobody understands."""
+    """The error of a zygote that has ended, or whose answer cannot be understood."""
 
 
 class GivenUp(RuntimeError):
-    """Something was raised while an answer was awaited: pytest-timeout does so. `results`: those until then."""
+    """Something was raised while we waited for an answer, by pytest-timeout for example. results: those so far."""
 
     def __init__(self, why: str, results: Any):
         super().__init__(why)
@@ -51,7 +51,7 @@ _running: list[forked.Job] = []  # the last one
 
 
 class Zygote:
-    """Asked in pytest's process, it answers with what happened in each of a test's processes."""
+    """The zygote as pytest's process sees it: asked for a test, it returns the outcome of each process."""
 
     _asked = 0  # how many questions: an answer has its question's number
 
@@ -59,7 +59,7 @@ class Zygote:
         self._begin(partial(_serve, tests))
 
     def _begin(self, serve: Callable[[int, int], None]) -> None:
-        """Fork a process that serves; it ends when pytest's process does, whatever it is at."""
+        """Fork a process that serves; it ends when pytest's process does, whatever it is doing."""
         ours, theirs = os.pipe()
         asks, answers = os.pipe()
         sys.stdout.flush()
@@ -99,7 +99,7 @@ class Zygote:
             raise GivenUp(str(error) or type(error).__name__, _results(answer)) from None
 
     def _awaited(self, question: str | None, seconds: float) -> Any:
-        """What is answered to the last question, or to this one that takes it back."""
+        """Return the answer to the last question, or to this one, which cancels it."""
         try:
             json_lines.write(self._to, [self._asked, question])
             while True:
@@ -110,7 +110,7 @@ class Zygote:
             raise Lost(f"the process that starts the tests' processes no longer answers: {error}") from None
 
     def close(self) -> None:
-        """End it, and with it whatever it has started."""
+        """End it, and everything that it has started."""
         for end in self._ends:
             with contextlib.suppress(OSError):
                 os.close(end)
@@ -119,9 +119,9 @@ class Zygote:
 
 
 class Early(Zygote):
-    """Forked before any test is collected; asked of a test, it collects that test's file in a process of its own.
+    """A zygote forked before any test is collected; it collects each test's file in a separate process.
 
-    So no other module has been imported there, and has started JAX.
+    So no other module has been imported there, and none can have started JAX.
     """
 
     def __init__(self, session: pytest.Session):
@@ -135,7 +135,7 @@ class Early(Zygote):
             answer = super().ask(item, seconds)
         if answer == ENDED:
             self._file = None
-            raise Lost(f"the process that collected {item.path.name} once more has ended")
+            raise Lost(f"the process that collected {item.path.name} again has ended")
         return answer
 
     def _turn_to(self, file: str, seconds: float) -> str:
@@ -147,12 +147,12 @@ class Early(Zygote):
 
 
 def _results(answer: Any) -> Any:
-    """The results that an answer holds; else the answer, which says why there are none."""
+    """Return the results in an answer, or else the answer, which says why there are none."""
     return [forked.Result(**result) for result in answer] if isinstance(answer, list) else answer
 
 
 def _serve(tests: Tests, asks: int, answers: int) -> None:
-    """Answer what becomes of each test that is named, until None is."""
+    """Run each test that is named and answer with its outcome, until None is named."""
     reader = json_lines.Reader(asks)
     early: list[Any] = []
 
@@ -169,12 +169,12 @@ def _serve(tests: Tests, asks: int, answers: int) -> None:
             return
         if name != GIVE_UP:
             known = tests.get(name)
-            answer = _run(*known) if known else f"{name} is not found when it is collected once more"
+            answer = _run(*known) if known else f"{name} was not found when it was collected again"
             json_lines.write(answers, [number, answer])
 
 
 def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
-    """Of each file that is named fork a process that serves its tests, until None; ENDED is said when it has gone."""
+    """For each file that is named fork a process that serves its tests, until None; answer ENDED when one has gone."""
     for number, file in json_lines.Reader(asks):
         if file == GIVE_UP:
             continue
@@ -188,7 +188,7 @@ def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
 
 
 def _let_go(*keep: int) -> None:
-    """Let go of pytest's terminal, and of the pipes, sockets and locks of its plug-ins; their files stay open."""
+    """Release pytest's terminal, and the pipes, sockets and locks of its plug-ins; their files stay open."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
@@ -235,7 +235,7 @@ def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
 
 @contextlib.contextmanager
 def _places(asked: Wanted) -> Iterator["Members | None"]:
-    """The hosts that a test wants, gone when the block ends. PermissionError, in one sentence, where none can be."""
+    """Make the hosts that a test wants, for the block. PermissionError, in one sentence, if that is impossible."""
     if not asked.hosts:
         yield None
         return
@@ -246,7 +246,7 @@ def _places(asked: Wanted) -> Iterator["Members | None"]:
 
 
 def _folder(item: pytest.Item) -> Path:
-    """A fresh folder for one run of a test, below pytest's own for the run, or the system's where there is none."""
+    """Make a new folder for one run of a test, below pytest's folder for the run or, without one, the system's."""
     temporary = getattr(item.config, "_tmp_path_factory", None)
     base = temporary.getbasetemp() if temporary else None
     return Path(tempfile.mkdtemp(prefix=f"{item.name[:20].replace(os.sep, '_')}-", dir=base))

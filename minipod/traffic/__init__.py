@@ -1,6 +1,6 @@
-"""What the devices of a compiled program send to each other, and how long that takes on a given interconnect.
+"""Count what the devices of a compiled program send to each other, and estimate the time on an interconnect.
 
-It is read from the text that XLA compiled, so nothing runs. A loop counts as often as it runs.
+The figures are read from the text that XLA compiled, so nothing runs. A loop counts as often as it runs.
 
     >>> import jax
     >>> from minipod import traffic

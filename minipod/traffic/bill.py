@@ -1,4 +1,4 @@
-"""The collectives of a compiled program, and the bytes that a device sends for them.
+"""List the collectives of a compiled program, and the bytes that a device sends for them.
 
     collectives = minipod.traffic.of(f, x)      # or read(compiled.as_text(), mesh)
     minipod.traffic.table(collectives)          # a table for a page or a terminal

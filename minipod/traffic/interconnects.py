@@ -1,4 +1,4 @@
-"""Interconnects that one can buy or rent, with figures from published sources."""
+"""List interconnects that you can buy or rent, with figures from published sources."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -96,7 +96,7 @@ LINKS = {
 
 
 def link(name: str) -> Link:
-    """The interconnect of that name in `LINKS`. ValueError, naming them all, for another name."""
+    """Return the interconnect of that name in `LINKS`. ValueError, naming them all, for an unknown name."""
     if name not in LINKS:
-        raise ValueError(f"no interconnect is called {name!r}: {', '.join(LINKS)}")
+        raise ValueError(f"no interconnect is called {name!r}: choose one of {', '.join(LINKS)}")
     return LINKS[name]

@@ -1,4 +1,4 @@
-"""How long all collectives of a program take on an interconnect, one after the other: an estimate, or a lower bound."""
+"""Estimate how long all collectives of a program take on an interconnect, one after the other, or a lower bound."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ __all__ = ["AtLeast", "at_least", "seconds"]
 
 
 def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
-    """Estimated seconds of the collectives, one after the other, on an interconnect; see `time_model.estimate`.
+    """Estimate the seconds of the collectives, one after the other, on an interconnect; see `time_model.estimate`.
 
     on: a `Link`, or the name of one in `LINKS`. mesh: a `Mesh` or `AbstractMesh`, needed for collectives over several
     axes and for permutes beyond the next device. If its devices are TPUs, real ones or those of `minipod.pods.mesh`,
@@ -47,7 +47,7 @@ class AtLeast:
 
 
 def at_least(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> AtLeast:
-    """As `seconds`, with lower bounds in place of missing estimates; a loop of unknown length counts once.
+    """Estimate as `seconds`, with lower bounds in place of missing estimates; a loop of unknown length counts once.
 
     ValueError for an unknown name, or a mesh that is not the program's.
     """

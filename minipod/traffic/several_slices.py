@@ -1,4 +1,4 @@
-"""A collective over several slices: its parts on the links of each slice, and on the network between slices."""
+"""Divide a collective over several slices into parts on each slice's links and on the network between slices."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ __all__ = ["pieces"]
 
 
 def pieces(c: Collective, slices: tuple[int, ...]) -> list[tuple[Collective, bool]]:
-    """The collectives into which `c` is divided, one after the other, each with whether it crosses slices.
+    """Return the collectives into which `c` is divided, one after the other, each with whether it crosses slices.
 
     slices: the slice of each device. A group with m devices in each of s slices forms rows of m devices in a slice, and
     rows of s devices with the same place in each slice. For an array of b bytes per device:

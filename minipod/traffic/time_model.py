@@ -1,4 +1,4 @@
-"""How long one collective takes on an interconnect: the cost model behind `minipod.traffic.seconds`."""
+"""Estimate how long one collective takes on an interconnect: the cost model behind `minipod.traffic.seconds`."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ __all__ = ["estimate", "least", "seconds"]
 
 
 def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None) -> float:
-    """The seconds of `estimate`. ValueError if that is only a lower bound."""
+    """Return the seconds of `estimate`. ValueError if that is only a lower bound."""
     time, why = estimate(c, link, mesh, torus)
     if why:
         raise ValueError(why)
@@ -27,7 +27,7 @@ def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus
 def estimate(
     c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None
 ) -> tuple[float, str]:
-    """Estimated seconds of one run of `c` on `link`: max(bytes to carry / bandwidth, start + hops × latency).
+    """Estimate the seconds of one run of `c` on `link`: max(bytes to carry / bandwidth, start + hops × latency).
 
     The second value is "", or a sentence that says why the first is only a lower bound.
 
@@ -49,7 +49,7 @@ def estimate(
     or if the groups are not rows of it, a group is one axis. `minipod.torus.rings` says which axes are rings. Nothing
     else uses the links, and reducing itself takes no time.
 
-    Only a lower bound is known if the groups are not boxes of the torus, or several of their devices share a chip: the
+    Only a lower bound is known if the groups are no boxes of the torus, or several of their devices share a chip: the
     bytes that each chip would send in a ring (in an all-to-all, those for other chips) over all of its links, and one
     hop.
 
@@ -62,7 +62,7 @@ def estimate(
     times = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
     for piece, crosses in several_slices.pieces(c, torus.slices) if torus and torus.slices else ():
         if crosses and link.between not in LINKS:
-            raise ValueError(f"no source says how fast slices joined inside by {link.name} reach each other")
+            raise ValueError(f"no source gives the speed between slices that {link.name} joins inside")
         times.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
     return sum(time for time, _ in times), next((why for _, why in times if why), "")
 

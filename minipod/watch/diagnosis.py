@@ -1,7 +1,7 @@
-"""Who hangs, who is slow, who has gone: judged from what each process has said of itself last.
+"""Decide which processes hang, are slow or have gone, from each one's latest report.
 
-No clock of one host is compared with that of another: a process says how long it has been where it is, and whether it
-says anything at all is measured by whoever watches.
+The clocks of two hosts are never compared: each process reports for how long it has been at its place, and the watcher
+measures how long a process has been silent.
 """
 
 import statistics
@@ -26,7 +26,7 @@ class Finding:
 
     kind       silent, gone, hangs, slow or clock
     processes  those that may be the cause
-    sentence   what the problem is
+    sentence   a description of the problem
     open       True as long as the line at which it happens is unknown
     """
 
@@ -37,7 +37,7 @@ class Finding:
 
 
 def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
-    """The problems of a job, the gravest first. limit: seconds that a step or a save may take."""
+    """Return the problems of a job, the gravest first. limit: seconds that a step or a save may take."""
     who = _Names(beats)
     left = [b for b in beats if b.doing == "ended"]
     lost = {b.process: _lost(b) for b in beats if b not in left}
@@ -56,12 +56,12 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
 
 
 def stands(b: Beat, limit: float) -> bool:
-    """Whether it has been where it is for longer than it should; until its first step is done it has twice as long."""
+    """Return whether it has been at one place for longer than it should: twice `limit` until its first step is done."""
     return b.seconds > limit * (1 if b.done else 2)
 
 
 class _Names:
-    """`process 3 on host1`; without the host, where all are on one."""
+    """Names of processes: `process 3 on host1`, without the host if all are on one."""
 
     def __init__(self, beats: list[Beat]):
         self._several = len({b.host for b in beats}) > 1
@@ -71,7 +71,7 @@ class _Names:
 
 
 def at(place: Place | None) -> str:
-    """«, at night.py:77 `losses.append(float(value))`»; nothing where no line is known."""
+    """Return ", at night.py:77 `losses.append(float(value))`"; nothing if no line is known."""
     if place is None:
         return ""
     source = place[2] if len(place[2]) <= 60 else place[2][:59] + "…"
@@ -79,9 +79,9 @@ def at(place: Place | None) -> str:
 
 
 def _lost(b: Beat) -> tuple[str, str] | None:
-    """(kind, why) for a process that says nothing more; None for one that does.
+    """Return (kind, reason) for a process that no longer reports; None for one that does.
 
-    The kernel is asked only where the pid means that very process: not in another container, nor after a restart.
+    The kernel is asked only if the pid still means the same process: not in another container, nor after a restart.
     """
     if b.silent >= MISSED * b.every and b.namespace and b.namespace == identity.namespace():
         if not identity.exists(b.pid, b.started):
@@ -110,7 +110,7 @@ def _doing(b: Beat) -> str:
 
 
 def _hangs(who: _Names, alive: list[Beat], late: list[Beat], blamed: bool) -> list[Finding]:
-    """For whom the others wait: who stands outside JAX; else who stands elsewhere than most; else nobody can tell."""
+    """Find the processes that the others wait for: those outside JAX, or else those elsewhere than most, or else none."""
     outside = [b for b in late if not b.in_jax]
     waiting = [b for b in late if b.in_jax]
     if outside:
@@ -157,7 +157,7 @@ def _slow(who: _Names, alive: Iterable[Beat]) -> list[Finding]:
 
 
 def _clocks(who: _Names, beats: list[Beat]) -> list[Finding]:
-    """Hosts whose clocks are apart from most; nothing here depends on them, but times in logs do."""
+    """Report hosts whose clocks differ from most; nothing here depends on them, but times in logs do."""
     usual = statistics.median_low(b.ahead for b in beats) if beats else 0.0
     apart = {b.host: b for b in reversed(beats) if abs(b.ahead - usual) > CLOCK}
     findings = []

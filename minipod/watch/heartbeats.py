@@ -1,4 +1,4 @@
-"""The files that processes leave behind while they run (`minipod.cluster.Heartbeat`), as data."""
+"""Read the files that running processes write (`minipod.cluster.Heartbeat`)."""
 
 import json
 import time
@@ -45,10 +45,10 @@ class Beat:
 
 
 class Folder:
-    """Look at it again and again: a process that says nothing new meanwhile is silent."""
+    """A folder of heartbeats, to be looked at repeatedly: a process that reports nothing new meanwhile is silent."""
 
     def __init__(self, folder: str | Path):
-        """Raises FileNotFoundError or NotADirectoryError, each with a sentence."""
+        """Raise FileNotFoundError or NotADirectoryError, each with one sentence, unless `path` is a folder."""
         self.path = Path(folder)
         if not self.path.exists():
             raise FileNotFoundError(f"{folder}: there is no such folder: does the program call Heartbeat(folder)?")
@@ -59,13 +59,13 @@ class Folder:
         self._ahead: dict[tuple[int, int], float] = {}  # the most: a slow disk makes a clock look behind
 
     def heard(self, beat: Beat) -> bool:
-        """Whether it has said something new since this was made: so it lives."""
+        """Return whether the process has reported anything new since this object was made, so that it is alive."""
         return beat.process in self._living
 
     def look(self) -> tuple[list[Beat], list[str]]:
-        """(what each process has said last, in order; files that cannot be read, a sentence each).
+        """Return the latest report of each process, in order, and a sentence for each file that cannot be read.
 
-        Raises FileNotFoundError if nobody has left a file, ValueError if none can be read.
+        Raises FileNotFoundError if there is no file, ValueError if none can be read.
         """
         beats, unreadable = [], []
         paths = sorted(self.path.glob(FILES.format("[0-9]*")))

@@ -1,4 +1,4 @@
-"""What was found, for a person to read and for Prometheus."""
+"""Format the findings for people and for Prometheus."""
 
 import statistics
 from collections.abc import Callable, Iterable
@@ -13,12 +13,12 @@ METRICS: tuple[tuple[str, str, Callable[[Beat], float | None]], ...] = (
     ("step_seconds", "Median time of its last ten steps.", lambda b: b.step_seconds),
     ("own_seconds", "Median time of its own part of them, before it needs the others.", lambda b: b.own_seconds),
     ("standing_seconds", "Time since it last began, or ended, a step or its own part of one.", lambda b: b.seconds),
-    ("silent_seconds", "Time that whoever watches has waited for its next heartbeat.", lambda b: round(b.silent, 3)),
+    ("silent_seconds", "Time that the watcher has waited for its next heartbeat.", lambda b: round(b.silent, 3)),
 )
 
 
 def page(beats: list[Beat], findings: Iterable[Finding]) -> str:
-    """A table with a line for each process, and below it what is wrong."""
+    """Return a table with a line for each process, followed by the problems."""
     rows = tuple(
         (str(b.process), b.host, str(b.done), _seconds(b.step_seconds), _seconds(b.own_seconds), b.doing,
          f"{b.seconds:.1f}", at(b.at).removeprefix(", at "))
@@ -29,7 +29,7 @@ def page(beats: list[Beat], findings: Iterable[Finding]) -> str:
 
 
 def head(beats: list[Beat]) -> str:
-    """How many there are and how far: one line."""
+    """Return one line with the number of processes and their progress."""
     steps = [b.step_seconds for b in beats if b.step_seconds is not None]
     hosts = len({b.host for b in beats})
     where = f"{_many(len(beats), 'process', 'es')} on {_many(hosts, 'host', 's')}"
@@ -38,13 +38,13 @@ def head(beats: list[Beat]) -> str:
 
 
 def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:
-    """The text format 0.0.4: for node_exporter's textfile collector, or any server of files."""
+    """Return Prometheus's text format 0.0.4: for node_exporter's textfile collector, or any file server."""
     lines = []
     for name, what, of in METRICS:
         lines += [f"# HELP minipod_{name} {what}", f"# TYPE minipod_{name} gauge"]
         values = [(b, of(b)) for b in beats]
         lines += [f"minipod_{name}{_labels(b)} {value}" for b, value in values if value is not None]
-    lines += ["# HELP minipod_found 1 for each process that hangs, is slow, silent, gone or has another clock."]
+    lines += ["# HELP minipod_found 1 for each process that hangs, is slow, silent, gone, or has a different clock."]
     lines += ["# TYPE minipod_found gauge"]
     for f in findings:
         of = {b.process: b for b in beats}

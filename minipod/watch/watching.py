@@ -1,4 +1,4 @@
-"""`minipod watch FOLDER`: what there is to say of a running job, from outside, once or until it ends."""
+"""Run `minipod watch FOLDER`: report on a running job from outside, once or until it ends."""
 
 import time
 from pathlib import Path

@@ -156,7 +156,7 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     for words, beginning in (
         ("book", "The pages of the book are built by `make book` in the project's own folder"),
         ("class answers", "Check a class from the project's own folder"),
-        ("check ch99", "There is no chapter ch99; there are ch01_devices, "),
+        ("check ch99", "There is no chapter ch99; choose from ch01_devices, "),
     ):
         assert beginning in run(python, "-m", "lessons", *words.split(), cwd=tmp_path, code=2), words
 

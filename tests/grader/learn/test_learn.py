@@ -199,7 +199,7 @@ def test_it_begins_where_it_is_told_and_names_what_there_is_where_there_is_no_su
     course.outcomes["ch90_one.double"] = "right"
     course.begin_at("ch90")
     assert course.current == "ch90_one.total"
-    with pytest.raises(ValueError, match="There is no chapter ch99; there are ch90_one, "):
+    with pytest.raises(ValueError, match="There is no chapter ch99; choose from ch90_one, "):
         course.begin_at("ch99/x")
     with pytest.raises(ValueError, match="ch91_pair has no exercise nothing; it has everybody"):
         course.begin_at("ch91/nothing")

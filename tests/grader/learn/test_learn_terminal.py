@@ -61,7 +61,7 @@ def test_a_recorded_session(tmp_path):
         terminal.press("h")
         terminal.until("Hint 1 of 2 for ch90_one/double: What is twice?")
         answer(root, "ch90_one", solved("double", "return 2 * x"))
-        terminal.until("right", "n goes on to ch90_one/total.", "1 of 4 solved")
+        terminal.until("right", "Press n to go on to ch90_one/total.", "1 of 4 solved")
         terminal.press("n")
         terminal.until("The sum of x, known to every device. Budget: one all-reduce of 4 bytes.", "todo")
         terminal.press("q")
@@ -130,11 +130,11 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
     lines.type("h", "what?")
     lines.until("Hint 1 of 2 for ch90_one/double: What is twice?", "what? is not a command")
     lines.type("s", "no")
-    lines.until("Show the solution of double?", "Nothing was done.")
+    lines.until("Show the solution of double?", "Cancelled.")
     words = root / "lessons/ch90_one/words.toml"
     words.write_text(words.read_text() + "\n")  # the checker is started again
     answer(root, "ch90_one", solved("double", "return 2 * x", blanks))
-    lines.until("right  ch90_one/double", "1 of 4 solved", "n goes on to ch90_one/total.")
+    lines.until("right  ch90_one/double", "1 of 4 solved", "Press n to go on to ch90_one/total.")
     lines.type("n", "l", "4")
     lines.until("The sum of `x`", "  1 ch90_one/double · Twice · right", "ch91_pair/everybody · Everybody's\n")
     lines.type("1", "r", "y")

@@ -56,12 +56,12 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("print('garbage', flush=True)\n" + STAYS, "no line of JSON: garbage"),
+        ("print('garbage', flush=True)\n" + STAYS, "not a line of JSON: garbage"),
         (
             'print(\'{"id": 1, "outcome": "right"}\', flush=True)\n' + STAYS,
-            'no line of JSON: {"id": 1, "outcome": "right"}',
+            'not a line of JSON: {"id": 1, "outcome": "right"}',
         ),
-        ("print('1' * 5000, flush=True)\n" + STAYS, "no line of JSON: too long"),
+        ("print('1' * 5000, flush=True)\n" + STAYS, "not a line of JSON: too long"),
         ("1 / 0\n", "ZeroDivisionError: division by zero"),
         ("os._exit(3)\n", "exit status 3"),
     ],

@@ -12,7 +12,10 @@ from bad_answers import BAD, BLANK, ENDS, FAULTY, FILES, GOOD, PAIRS, TOP, WILD
 from checker_runs import TESTS, answer, check, project
 from still_running import DEADLINE, left_running, until
 
-SAID = "The reference solution ends here, too: {}; try again when the machine is less busy, or run `minipod doctor`."
+SAID = (
+    "The reference solution does not finish here either: {}. "
+    "Try again when the machine is less busy, or run `minipod doctor`."
+)
 LAST = (
     "import os, sys, time\n\ndef only(x):\n    print('the last words\\n@  0x7f', file=sys.stderr, flush=True)\n    {}\n"
 )

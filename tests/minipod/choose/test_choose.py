@@ -43,7 +43,7 @@ def test_the_command_says_what_to_begin_with(capsys):
     assert lines[1].split()[:3] == ["FSDP", "64", "1"] and "may not fit, plan it: up to 37.6 GB" in lines[1]
     assert [line.split()[0] for line in lines[1:5]] == ["FSDP", "data", "FSDP", "tensor"]
     assert lines[-1] == "minipod plan yours.py:program --on v5e:8x8 --mesh data=64,model=1"
-    assert lines[-4].startswith("None is sure to fit; the fastest that may: FSDP, data=64,model=1, 5.71 s")
+    assert lines[-4].startswith("No layout is certain to fit; the fastest that may fit: FSDP, data=64,model=1, 5.71 s")
 
 
 def test_nothing_fits_that_a_compiler_refused():
@@ -133,8 +133,8 @@ def test_seconds_are_those_of_traffic():
     ("on", "sizes", "said"),
     [
         ("v5e:2x4", {"fsdp": 4}, "v5e:2x4 has 8 devices, and the axes multiply to 4"),
-        ("v5e:2x4", {"model": 8}, "no axis is called model: data, stage, fsdp, expert, sequence, tensor"),
-        ("v5e:4x4", {"fsdp": 16}, "8 sequences cannot be shared out evenly among 16 devices (data × fsdp × expert)"),
+        ("v5e:2x4", {"model": 8}, "no axis is called model: choose from data, stage, fsdp, expert, sequence, tensor"),
+        ("v5e:4x4", {"fsdp": 16}, "8 sequences cannot be divided evenly among 16 devices (data × fsdp × expert)"),
         ("v5e:2x4", {"expert": 8}, "expert=8 does not divide 0 experts"),
         ("v5p:4x4x4", {"stage": 64}, "stage=64 does not divide 32 layers"),
         ("v5e:2x4", {"sequence": 8}, "sequence=8 does not divide 100 tokens of a sequence"),

@@ -180,7 +180,7 @@ def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monk
     with ThreadPoolExecutor() as pool:
         first = pool.submit(run, waits, show=lambda *_: up.set())
         assert up.wait(300)
-        with pytest.raises(TimeoutError, match="^2 processes: 1 of at most 2 run on this machine already"):
+        with pytest.raises(TimeoutError, match="^2 processes: 1 of at most 2 already run on this machine"):
             cluster.run("p.py", processes=2)
         (here / "go").touch()
         assert first.result().ok

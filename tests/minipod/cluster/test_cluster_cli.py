@@ -105,7 +105,7 @@ def test_a_program_has_the_path_of_its_file_and_no_module_of_the_current_folder(
         (["run", "--port", "1", "p.py"], "minipod: port 1: choose one between 1024 and 65535"),
         (["run", "--limit", "-1", "p.py"], "minipod: limit -1: a positive number"),
         (["run", "--limit", "inf", "p.py"], "minipod: limit inf: a positive number"),
-        (["run", "--speed", "9", "p.py"], "minipod: there is no option --speed (see"),
+        (["run", "--speed", "9", "p.py"], "minipod: unknown option --speed (see"),
         (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
         (["run", "p.py", "--i={rank}"], "minipod: there is no {rank}: in arguments {process}, {processes} and"),
         (["fly"], "minipod: argument COMMAND: invalid choice: 'fly'"),

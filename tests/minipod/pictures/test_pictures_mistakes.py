@@ -46,7 +46,7 @@ MISTAKES = [
     # curve
     (lambda: pictures.curve([1, 2]), TypeError, "curves by name"),  # type: ignore
     (lambda: pictures.curve({}), ValueError, "1 to 6"),
-    (lambda: pictures.curve({"a": ["x"]}), TypeError, "'a' is no list of numbers"),  # type: ignore
+    (lambda: pictures.curve({"a": ["x"]}), TypeError, "'a' is not a list of numbers"),  # type: ignore
     (lambda: pictures.curve({"a": []}), ValueError, "at least one number"),
     (lambda: pictures.curve({"a": [math.nan]}), ValueError, "no finite value"),
     (lambda: pictures.curve({"a": [1, 2]}, x=[1, 2, 3]), ValueError, "2 values for 3 places"),

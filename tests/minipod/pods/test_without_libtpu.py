@@ -93,7 +93,7 @@ def test_without_a_recording_of_this_program_the_error_says_what_to_install(tmp_
     with pytest.raises(OSError, match="nothing is recorded"):
         pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])
     keep(tmp_path, program="0" * 16)
-    with pytest.raises(RuntimeError, match="is of another program: `pip install no-such-package` to compile this one"):
+    with pytest.raises(RuntimeError, match="is of a different program: `pip install no-such-package`"):
         planning.make(traced(), tmp_path)
 
 

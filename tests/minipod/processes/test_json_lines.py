@@ -61,7 +61,7 @@ def test_a_line_that_is_no_json_is_told_and_the_next_is_read(pipe, line: bytes):
     writer = threading.Thread(target=json_lines.send, args=(writing, line + b"\n7\n"))
     writer.start()
     lines = Reader(reading)
-    with pytest.raises(Garbled, match="no line of JSON") as caught:
+    with pytest.raises(Garbled, match="not a line of JSON") as caught:
         lines.read(60)
     assert caught.value.line == line and lines.read(60) == 7
     writer.join()

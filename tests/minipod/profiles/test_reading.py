@@ -144,7 +144,7 @@ def test_one_clock_far_off_in_a_single_collective_does_not_move_the_rest(tmp_pat
 def test_processes_that_share_nothing_cannot_be_put_in_one_timeline(tmp_path):
     one = read(tmp_path / "0", [(0, "psum.1", 0, 1)])
     two = read(tmp_path / "1", [(1, "fusion.1", 0, 1)])
-    with pytest.raises(ValueError, match="^the profile of process 1 shares no collective with that of process 0"):
+    with pytest.raises(ValueError, match="^the profile of process 1 has no collective in common with process 0's, so"):
         profiles.together(one, two)
 
 
@@ -163,7 +163,7 @@ GOOD = of_cpu([(0, "fusion.1", 0, 1)])
             GOOD.replace(b"device_ordinal", b"ordinal_device"),
             "vm.xplane.pb has operations that do not say on which device they ran: it was recorded by an unsupported",
         ),
-        ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is no profile that can be read: its name does not end in"),
+        ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is not a profile: its name does not end in"),
         ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: record it while"),
     ],
     ids=[
@@ -195,7 +195,7 @@ def test_what_is_not_there_or_not_understood_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no .xplane.pb in this folder"):
         profiles.read(tmp_path / "empty")
     found = read(tmp_path / "profile", [(0, "fusion.1", 0, 1)], [STEP])
-    with pytest.raises(ValueError, match="^no step 4 was noted; there are 0$"):
+    with pytest.raises(ValueError, match="^no step 4 was recorded; there are 0$"):
         found.step(4)
     with pytest.raises(ValueError, match="there is no time$"):
         found.during(2.0, 2.0)

@@ -60,7 +60,7 @@ def test_a_file_is_written_then_held_against_and_a_change_is_told_in_figures(tmp
 
     file.write_text('{"mean": [')
     printed, _ = run(tmp_path, step("step"))
-    assert "ValueError: plans/test_it.json holds no plans: take it from the version control, or delete it" in printed
+    assert "ValueError: plans/test_it.json holds no plans: restore it from version control, or delete it" in printed
 
 
 def test_a_file_is_written_whole_or_not_at_all_and_only_the_process_that_writes_reads_it(tmp_path, monkeypatch):

@@ -224,17 +224,17 @@ def test_last(): print("last")
 
 
 WRONG = {
-    "processes(2, mat=3)": "processes: got an unexpected keyword argument 'mat'; it is used as processes(n, dev",
+    "processes(2, mat=3)": "processes: got an unexpected keyword argument 'mat'; use it as processes(n, dev",
     "processes(0)": "processes: processes is a whole number from 1 to 16, not 0",
     "processes(17)": "processes: processes is a whole number from 1 to 16, not 17",
     "devices('8')": "devices: devices is a whole number from 1 to 1024, not '8'",
-    "fault('kill', process=0, step=1)": "a fault without processes(n): which one would it be?",
+    "fault('kill', process=0, step=1)": "a fault without processes(n): which process would it strike?",
     "processes(2, seconds=-1)": "processes: seconds is a number above 0, not -1",
-    "hosts(3) processes(4)": "4 processes cannot be shared out evenly among 3 hosts",
+    "hosts(3) processes(4)": "4 processes cannot be divided evenly among 3 hosts",
     "hosts(5) processes(5)": "5 hosts: choose between 2 and 4",
     "hosts(2,rate='fast') processes(2)": "rate 'fast': give a number with its unit",
-    "hosts(2)": "hosts without processes(n): which ones would be on them?",
-    "hosts() processes(2)": "it is used as hosts(n, rate=None, delay=None)",
+    "hosts(2)": "hosts without processes(n): which processes would run on them?",
+    "hosts() processes(2)": "use it as hosts(n, rate=None, delay=None)",
 }
 
 
@@ -265,7 +265,7 @@ def test_two(n): assert jax.device_count() == 2
 """
     printed, outcomes = run(tmp_path, tests, str(tmp_path / "test_constants.py"))
     assert outcomes == {"test_x": "PASSED", "test_two[1]": "FAILED", "test_two[2]": "PASSED"}, printed
-    assert "the process that collected test_it.py once more has ended" in printed
+    assert "the process that collected test_it.py again has ended" in printed
 
 
 @pytest.mark.long

@@ -135,15 +135,18 @@ def test_functions_of_single_elements_are_not_called():
     for operation in ("reduce", "map", "sort", "scatter", "select-and-scatter", "reduce-window", "sort-start"):
         line = f"%b = f32[4] {operation}(%p), select=%add, to_apply=%add, scatter=%add"
         assert sent(program(line, more=add)) == []
-        with pytest.raises(ValueError, match="stands in f, and nothing known calls that"):
+        with pytest.raises(ValueError, match="is in f, which no known operation calls"):
             traffic.read(program(line.replace("%add", "%f"), more=computation("f", SUM)))
 
 
 @pytest.mark.parametrize(
     "line, said",
     [
-        (f"%w = {STATE} while(%p), body=%body", "this loop has not one state, one condition and one body: %w = "),
-        ("%b = f32[4] call-done(%p), to_apply=%f", "stands in f, and nothing known calls that"),  # a done alone
+        (
+            f"%w = {STATE} while(%p), body=%body",
+            "this loop does not have exactly one state, one condition and one body",
+        ),
+        ("%b = f32[4] call-done(%p), to_apply=%f", "is in f, which no known operation calls"),  # a done alone
         ("%b = f32[4] call(%p), to_apply=%g", "^the computation g is not in this text: %b = .*to_apply=%g$"),
         (f"%s = ((), f32[4]) all-reduce-start(), {GROUPS}", "this all-reduce cannot be read .it has no operands."),
     ],
@@ -185,7 +188,7 @@ def test_a_collective_in_three_fusions_counts_once(inner):
     text = program(*STEPS, plain, more=fusions(channel="", inner=inner)).replace("num_partitions", "replica_count")
     assert sent(text) == [("all-gather", 128, 1)] * 2
     without = fusions(inner=inner).replace("AsyncCollectiveStart", "Other")
-    with pytest.raises(ValueError, match="the start of this asynchronous collective is not found"):
+    with pytest.raises(ValueError, match="the start of this asynchronous collective cannot be found"):
         traffic.read(program(*STEPS, more=without))
 
 

@@ -114,7 +114,7 @@ def test_checks_that_cannot_be_run_are_one_line(chapter):
 
 def test_an_unknown_chapter_is_one_sentence(chapter):
     output = check(chapter.root, "ch95", "ch96")
-    assert output == Output(2, [], f"There is no chapter ch96; there are {LESSON}.\n")
+    assert output == Output(2, [], f"There is no chapter ch96; choose from {LESSON}.\n")
 
 
 def test_a_chapter_may_be_called_without_its_zero():
@@ -161,7 +161,7 @@ def test_what_does_not_fit_the_rest_is_named(chapter, part, text, expected):
 
 def test_with_an_option_of_pytest_it_is_answers_that_are_checked():
     run = warm_python.run("lessons", ["check", "ch96", "--hint"], ROOT, {})
-    assert run.returncode == 2 and run.stderr.startswith("There is no chapter ch96; there are ch01_devices, ")
+    assert run.returncode == 2 and run.stderr.startswith("There is no chapter ch96; choose from ch01_devices, ")
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_the_files_of_a_chapter_are_made_formatted_and_can_have_an_exercise(chap
 def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, capsys):
     before = files(chapter.root)
     for arguments, sentence in [
-        (["ch97", "thrice"], f"There is no chapter ch97; there are {LESSON}."),
+        (["ch97", "thrice"], f"There is no chapter ch97; choose from {LESSON}."),
         (["ch95", "twice"], f"lessons/{LESSON}/exercises.py has a function twice already: choose another name."),
         (["ch95", "2nd"], "«2nd» cannot be an exercise: its name is a Python name in small letters, "),
         (["ch95", "rows_of(x, 2)"], "«rows_of(x, 2)» is not how a function and its arguments are written: rows_of("),

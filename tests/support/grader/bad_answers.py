@@ -137,7 +137,7 @@ FILES = {
         "broken",
         "ends the program on import (SystemExit 2)",
     ),
-    "spoils": (f"import jax\njax.jit = jax.Array = None\n{GOOD}", "broken", "could not be carried out"),
+    "spoils": (f"import jax\njax.jit = jax.Array = None\n{GOOD}", "broken", "could not continue"),
     "binary": ("\udcff\udcfe\x00", "broken", "cannot be read"),
     "nosuch": (f"# coding: nosuch\n{GOOD}", "broken", "cannot be read"),
     "punycode": (f"# coding: punycode\n{GOOD}", "broken", "cannot be read"),
