@@ -9,10 +9,10 @@ HERE = Path(__file__).resolve().parents[1]  # holds the lessons/ that are import
 
 @functools.cache
 def is_installed(root: Path) -> bool:
-    """Whether pip put these lessons there, and they are not in a checkout."""
+    """Return whether pip put these lessons there, and they are not in a checkout."""
     return any(root.glob(f"{BOOK.replace('-', '_')}-*.dist-info"))
 
 
 def home(root: Path) -> Path:
-    """The folder of answers/ and .cache/ for the lessons below `root`."""
+    """Return the folder of answers/ and .cache/ for the lessons below `root`."""
     return Path.cwd() if is_installed(root) else root

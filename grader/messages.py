@@ -34,7 +34,7 @@ def locale_language() -> str:
 
 
 def nearest_first(lang: str) -> tuple[str, ...]:
-    """A language, then those that are read where something is not said in it."""
+    """Return a language, then those that are read where something is not said in it."""
     return _FALLBACK[lang]
 
 
@@ -44,13 +44,13 @@ def languages() -> str:
 
 
 def say(key: str, lang: str, **values: Any) -> str:
-    """The message `key` in `lang`, its {names} filled in. Raises KeyError for an unknown key."""
+    """Return the message `key` in `lang`, its {names} filled in. Raises KeyError for an unknown key."""
     text = pick(_messages()[key], lang).format(**values)
     return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
 
 
 def number(n: int | float) -> str:
-    """A number with commas; where it is not whole, with one digit after the point."""
+    """Return a number with commas; where it is not whole, with one digit after the point."""
     # pyrefly: ignore[missing-attribute]
     return f"{n:,.1f}" if isinstance(n, float) and not n.is_integer() else f"{int(n):,}"
 

@@ -52,7 +52,7 @@ class Chip:
 
 
 def _tpu(name: str, bf16: float, memory: float, bandwidth: float, host: float, source: str, s8: float) -> Chip:
-    """A TPU. It computes float32 products in bfloat16, unless more precision is asked for (jax.lax.Precision).
+    """Make a TPU. It computes float32 products in bfloat16, unless more precision is asked for (jax.lax.Precision).
 
     host: from jax-ml.github.io/scaling-book/tpus: "typically around 1.5e10", v4 16 GB/s each way, v6e 32 GB/s.
     """

@@ -56,7 +56,7 @@ def process_and_count() -> tuple[int, int] | None:
 
 
 def coordinator_client() -> Any:
-    """The client of the coordinator's key-value store; None outside of a cluster, or where JAX hides it."""
+    """Return the client of the coordinator's key-value store; None outside of a cluster, or where JAX hides it."""
     return _get(f"{_STATE}.client")
 
 
@@ -72,7 +72,7 @@ def launcher_questions(detector: str) -> list[Callable[..., Any]] | None:
 
 
 def cluster_detector() -> Any:
-    """The class with `_cluster_types` and `auto_detect_unset_distributed_params`; None where either is gone."""
+    """Return the class with `_cluster_types` and `auto_detect_unset_distributed_params`; None where either is gone."""
     names = ("_cluster_types", "auto_detect_unset_distributed_params")
     if None in [_get(f"jax._src.clusters:ClusterEnv.{name}") for name in names]:
         return None
@@ -117,7 +117,7 @@ def _has(name: str) -> bool:
 
 
 def _get(name: str) -> Any:
-    """What JAX has there; None, and a sentence on stderr, if it has nothing."""
+    """Return what JAX has there; None, and a sentence on stderr, if it has nothing."""
     if _has(name):
         return pkgutil.resolve_name(name)
     report_missing(name, dict(PARTS)[name])

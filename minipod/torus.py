@@ -26,7 +26,7 @@ __all__ = ["Torus", "box", "devices_of", "layout", "layouts", "said", "torus_of"
 
 
 def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray | None:
-    """The number of the device at each place of the mesh, int[sizes of axes]; None if there is no such layout.
+    """Return the number of the device at each place of the mesh, int[sizes of axes]; None if there is no such layout.
 
     shape: chips of the torus along x, y (and z). cores: devices per chip. axes: sizes of the mesh axes. Each mesh axis
     takes whole axes of the torus (the devices of a chip count as one more axis); if there are several ways, the first
@@ -45,7 +45,7 @@ def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray 
 
 
 def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[str, int]]:
-    """All meshes with these axis names in which each mesh axis takes whole axes of the torus: axis name → size.
+    """Return all meshes with these axis names in which each mesh axis takes whole axes of the torus: axis name → size.
 
     They are sorted by the size of the first axis, the largest first.
     """
@@ -86,13 +86,13 @@ class Torus:
         return [(n, closed and n == size) for n, size, closed in whole if n > 1]
 
     def links(self, device: int) -> int:
-        """The number of links of a device's chip."""
+        """Return the number of links of a device's chip."""
         places = zip(self.coords[device], self.shape, self.closed, strict=False)
         return sum(2 if closed else (at > 0) + (at < size - 1) for at, size, closed in places)
 
 
 def torus_of(mesh: Any, closes: int) -> Torus | None:
-    """The torus of a mesh of TPUs, real ones or those of `minipod.pods.mesh`; None for other devices.
+    """Return the torus of a mesh of TPUs, real ones or those of `minipod.pods.mesh`; None for other devices.
 
     closes: as in `minipod.traffic.Link`: 16 for v5e and v6e, where an axis of 16 is a ring; 4 for v4, v5p and 7x, whose
     rings come with whole cubes of 4 × 4 × 4, so that all axes are rings or none. Source: "How to Scale Your Model",
@@ -109,7 +109,7 @@ def torus_of(mesh: Any, closes: int) -> Torus | None:
 
 
 def devices_of(mesh: Any) -> list[Any]:
-    """The devices of a mesh, in its order; [] for an AbstractMesh or None."""
+    """Return the devices of a mesh, in its order; [] for an AbstractMesh or None."""
     try:
         return [*mesh.devices.flat]
     except (AttributeError, ValueError):
@@ -117,7 +117,7 @@ def devices_of(mesh: Any) -> list[Any]:
 
 
 def rings(shape: Sequence[int], closes: int) -> list[bool]:
-    """Which axes of a torus of this shape are rings. closes: as for `torus_of`. Two devices are not a ring."""
+    """Return which axes of a torus of this shape are rings. closes: as for `torus_of`. Two devices are not a ring."""
     if closes == 4:
         return [all(n % 4 == 0 for n in shape)] * len(shape)
     return [n > 2 and n % closes == 0 for n in shape]
@@ -129,7 +129,7 @@ def said(lines: Sequence[tuple[int, bool]]) -> str:
 
 
 def _walk(sizes: Sequence[int]) -> list[int]:
-    """The places of a box in an order of neighbours: forth along one line, back along the next."""
+    """Return the places of a box in an order of neighbours: forth along one line, back along the next."""
     if not sizes:
         return [0]
     rest = _walk(sizes[1:])
@@ -138,7 +138,7 @@ def _walk(sizes: Sequence[int]) -> list[int]:
 
 
 def _ways(dimensions: int, axes: int) -> list[list[list[int]]]:
-    """All ways to assign the torus's axes to mesh axes: for each mesh axis, a list of torus axes."""
+    """Return all ways to assign the torus's axes to mesh axes: for each mesh axis, a list of torus axes."""
     return [
         [[d for d in range(dimensions) if owners[d] == axis] for axis in range(axes)]
         for owners in itertools.product(range(axes), repeat=dimensions)

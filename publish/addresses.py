@@ -13,7 +13,7 @@ HEAD = "# Never changed, only added to: `make sync` enters what is new.\n"
 
 
 def listed(root: Path, pages: Mapping[str, list[str]]) -> tuple[str, list[str]]:
-    """What the list should hold, "" where it does, and a sentence for each address that is gone.
+    """Return what the list should hold, "" where it does, and a sentence for each address that is gone.
 
     pages: the text of each in every language that it is written in
     """
@@ -30,6 +30,6 @@ def listed(root: Path, pages: Mapping[str, list[str]]) -> tuple[str, list[str]]:
 
 
 def _addresses(name: str, texts: list[str]) -> set[str]:
-    """Those that are in each of a page's texts."""
+    """Return those that are in each of a page's texts."""
     labels = (set(re.findall(r"^\(([\w-]+)\)=", text, re.M)) for text in texts)
     return {name} | {f"{name}#{label}" for label in set.intersection(*labels)}

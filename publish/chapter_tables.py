@@ -43,12 +43,12 @@ class Elsewhere:
 
 
 def captions(rows: list[dict[str, Any]]) -> tuple[Caption, ...]:
-    """The rows of [[figures]], which `wrong` has found to be right."""
+    """Return the rows of [[figures]], which `wrong` has found to be right."""
     return tuple(Caption(row["cell"], _both(row)) for row in rows)
 
 
 def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
-    """The rows of [[elsewhere]], which `wrong` has found to be right."""
+    """Return the rows of [[elsewhere]], which `wrong` has found to be right."""
     return tuple(
         Elsewhere(
             here=_both(row["here"]),
@@ -66,18 +66,18 @@ def _called(row: dict[str, str] | None) -> Called | None:
 
 
 def _both(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row says in each language; in one that the chapter is not written in yet, the other's."""
+    """Return what a row says in each language; in one that the chapter is not written in yet, the other's."""
     text = next(row[language] for language in WRITTEN if language in row)
     return {language: row.get(language, text) for language in WRITTEN}
 
 
 def languages(facts: dict[str, Any]) -> tuple[str, ...]:
-    """Those that a chapter or an exercise is written in: both, or the one that `only` names."""
+    """Return those that a chapter or an exercise is written in: both, or the one that `only` names."""
     return (facts["only"],) if facts.get("only") in WRITTEN else WRITTEN
 
 
 def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterator[str]:
-    """What is wrong with [[figures]] and [[elsewhere]] in these languages, a sentence each."""
+    """Yield what is wrong with [[figures]] and [[elsewhere]] in these languages, a sentence each."""
     for row in _rows(facts, "figures"):
         if not isinstance(row, dict) or set(row) != {"cell", *languages} or not all(map(is_text, row.values())):
             yield f"one of [[figures]] is not whole: it has cell, {' and '.join(languages)}, and nothing else"
@@ -114,7 +114,7 @@ def _rows(facts: dict[str, Any], key: str) -> list[Any]:
 
 
 def _lacks(table: Any, languages: tuple[str, ...]) -> list[str]:
-    """Those of the languages in which a table says nothing."""
+    """Return those of the languages in which a table says nothing."""
     existing = table if isinstance(table, dict) else {}
     return [language for language in languages if not _is_text(existing.get(language))]
 
@@ -124,5 +124,5 @@ def _is_text(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
-    """Whether it is a string that says something."""
+    """Return whether it is a string that says something."""
     return isinstance(value, str) and bool(value.strip())

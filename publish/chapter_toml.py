@@ -56,12 +56,12 @@ class Chapter:
     draft: bool = False
 
     def titled(self, language: str) -> str:
-        """The title in a language, or in the one that it has."""
+        """Return the title in a language, or in the one that it has."""
         return self.title.get(language) or next(iter(self.title.values()))
 
 
 def read_chapter(folder: Path) -> Chapter:
-    """A lesson's chapter.toml. ValueError with a sentence that names the file and says what to write."""
+    """Return a lesson's chapter.toml. ValueError with a sentence that names the file and says what to write."""
     path = folder / FILE
     where = f"lessons/{folder.name}/{FILE}"
     named = NAME.fullmatch(folder.name)
@@ -83,7 +83,7 @@ def read_chapter(folder: Path) -> Chapter:
 
 
 def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
-    """What is wrong with the facts, a sentence each, of every table by itself."""
+    """Yield what is wrong with the facts, a sentence each, of every table by itself."""
     known = [f.name for f in fields(Chapter) if f.name != "lesson"]
     for key in facts:
         if key not in known:
@@ -142,7 +142,7 @@ def _teaches(table: Any) -> bool:
 
 
 def read_chapters(lessons: Path) -> tuple[list[Chapter], list[str]]:
-    """The chapters of the book in order, and a sentence for each that cannot be read."""
+    """Return the chapters of the book in order, and a sentence for each that cannot be read."""
     chapters: list[Chapter] = []
     problems: list[str] = []
     for name in lessons_in(lessons, drafts=False):

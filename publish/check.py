@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """What a look finds, up to a file that is neither Python nor TOML; which one it is, ruff and sync say."""
+    """Yield what a look finds, up to a file that is neither Python nor TOML; which one it is, ruff and sync say."""
     try:
         yield from look()
     except (SyntaxError, ValueError) as error:
@@ -52,7 +52,7 @@ def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
 
 
 def code() -> Iterator[str]:
-    """What ruff does not want."""
+    """Yield what ruff does not want."""
     run = _run("ruff", "check", "--quiet", "--output-format=concise", ".")
     yield from filter(None, run.stdout.splitlines())
     if run.returncode and not run.stdout.strip():
@@ -67,7 +67,7 @@ def layout() -> Iterator[str]:
 
 
 def types() -> Iterator[str]:
-    """What does not fit together."""
+    """Yield what does not fit together."""
     run = _run("pyrefly", "check", "--python-interpreter-path", sys.executable, "--output-format", "min-text")
     errors = re.findall(r"^ERROR (.+?):(\d+)\S* (.+)$", run.stdout, re.M)
     yield from (f"{path}:{line}: {what}" for path, line, what in errors)
@@ -106,7 +106,7 @@ def _run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def pages() -> Iterator[str]:
-    """What is not in step; what one language lacks and says so is a note, and no finding."""
+    """Yield what is not in step; what one language lacks and says so is a note, and no finding."""
     result = sync.check()
     for sentence in result.unwritten:
         print(f"note: not yet in both languages: {sentence}")

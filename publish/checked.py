@@ -27,12 +27,12 @@ COMPILERS = ("jax", "jaxlib", "numpy", "optax")
 
 
 def chapters(root: Path = ROOT) -> list[str]:
-    """All that have exercises."""
+    """Return all chapters that have exercises."""
     return [path.parent.name for path in given_out(root / "lessons", "exercises.py")]
 
 
 def command(chapter: str) -> list[str]:
-    """What checks a chapter: its right answers, and its known mistakes by name."""
+    """Return the functions that check a chapter: its right answers, and its known mistakes by name."""
     return [sys.executable, "-m", "lessons", "check", chapter, "--shorter"]
 
 
@@ -53,7 +53,7 @@ def _sum(path: Path, _changed: int) -> str:
 
 
 def held() -> dict[str, str]:
-    """The sum with which each chapter was last seen to hold."""
+    """Return the sum with which each chapter was last seen to hold."""
     sums: dict[str, str] = json.loads(files.read(HELD) or "{}")
     return sums
 

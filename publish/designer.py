@@ -105,7 +105,7 @@ def sides(on: str, sizes: tuple[int, ...], axis: str) -> tuple[int, ...] | None:
 
 
 def plans() -> dict[str, dict[str, object]]:
-    """What compilers made of the designs of which there is a plan, by model, batch, slice and layout."""
+    """Return what compilers made of the designs of which there is a plan, by model, batch, slice and layout."""
     plans_by_key = {}
     for each in recorded.load(LESSON):
         name = each["names"][0]
@@ -134,14 +134,14 @@ def models() -> dict[str, dict[str, object]]:
 
 
 def machines() -> dict[str, dict[str, object]]:
-    """Those of the file, as they are."""
+    """Return those of the file, as they are."""
     lines = files.read(FILE).splitlines() if FILE.exists() else []
     parts = (re.fullmatch(r'("[^"]+"): (\{"devices".*\}),?', line) for line in lines)
     return {json.loads(match[1]): json.loads(match[2]) for match in parts if match}
 
 
 def text(by_machine: dict[str, dict[str, object]]) -> str:
-    """The file: a script, since a page from disk may not fetch."""
+    """Return the file: a script, since a page from disk may not fetch."""
     lines = [f"{json.dumps(name)}: {json.dumps(of, separators=(',', ':'))}" for name, of in by_machine.items()]
     return (
         '"use strict";\n// Made by `python -m publish.designer`: see there.\n'

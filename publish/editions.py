@@ -81,7 +81,7 @@ def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> 
 
 
 def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple[bool, str]:
-    """Whether Sphinx wrote the pages, and its output."""
+    """Return whether Sphinx wrote the pages, and its output."""
     command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build), str(os.getpid())]
     command += ["--only-changed"] * only_changed + ["--later"] * later
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
@@ -148,12 +148,12 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 
 
 def _minutes(name: str) -> list[int]:
-    """The minutes to read and to solve that the head of a chapter's page shows; nothing for other pages."""
+    """Return the minutes to read and to solve that the head of a chapter's page shows; nothing for other pages."""
     return [reading_time.minutes(name, ROOT), chapter.solve] if (chapter := chapter_of(name)) else []
 
 
 def _tools() -> str:
-    """A hash of what makes notebooks of pages: our code, its words, versions."""
+    """Return a hash of what makes notebooks of pages: our code, its words, versions."""
     texts = [*ROOT.glob("lessons/*/chapter.toml"), *ROOT.glob("lessons/*/published.toml"), ROOT / "book" / "terms.toml"]
     code = [*(ROOT / "publish" / "pages").glob("*.py"), Path(blank_cells.__file__)]
     versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
@@ -161,7 +161,7 @@ def _tools() -> str:
 
 
 def _shared() -> str:
-    """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
+    """Return a hash of what Sphinx makes every page with: configuration, look, words, versions."""
     versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
     names = ("terms.py", "editorial.py", "published.py", "write_edition.py")

@@ -26,7 +26,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def read(path: Path) -> str:
-    """The text of a file; "" where it is missing or cannot be read."""
+    """Return the text of a file; "" where it is missing or cannot be read."""
     try:
         return path.read_text("utf-8")
     except (OSError, ValueError):  # not there, not ours to read, cut in the middle of a letter
@@ -34,7 +34,7 @@ def read(path: Path) -> str:
 
 
 def sentence(error: OSError, again: str) -> str:
-    """What could not be written, why, and what to do. `again`: the command to run afterwards."""
+    """Return what could not be written, why, and what to do. `again`: the command to run afterwards."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
     where = show(path) if path else "a temporary file"  # `write` and the folders of the book give their names
     if error.errno in FULL:

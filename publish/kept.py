@@ -55,7 +55,7 @@ def save(path: Path) -> None:
 
 @functools.cache
 def _of() -> str:
-    """A hash of the code and words that the results depend on."""
+    """Return a hash of the code and words that the results depend on."""
     versions = [metadata.version(p) for p in ("jupytext", "markdown-it-py", "mdit-py-plugins", "opencc")]
     files = [*sorted((ROOT / "publish").rglob("*.py")), ROOT / "book" / "terms.toml"]
     parts = [sys.version, *versions, *(file.read_text("utf-8") for file in files)]

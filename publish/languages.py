@@ -22,7 +22,7 @@ def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
 
 
 def statement(node: ast.FunctionDef | ast.Module, language: str) -> tuple[str, str]:
-    """A docstring's part in this language, else in another, and in which. KeyError where there is none."""
+    """Return a docstring's part in this language, else in another, and in which. KeyError where there is none."""
     return either(split_docstring(ast.get_docstring(node) or ""), language)
 
 
@@ -114,7 +114,7 @@ def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What a TOML file says; nothing where it cannot be read."""
+    """Return what a TOML file says; nothing where it cannot be read."""
     try:
         return _table(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ _table = functools.cache(tomllib.loads)  # asked for once an exercise
 
 
 def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[list[str]]:
-    """The keys of tables that say something in one of the languages and not in the other."""
+    """Yield the keys of tables that say something in one of the languages and not in the other."""
     if any(node.get(language) for language in WRITTEN):
         yield from ([*keys, language] for language in WRITTEN if not node.get(language))
         return

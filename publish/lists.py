@@ -38,14 +38,14 @@ class Lists:
     problems: list[str] = field(default_factory=list)
 
     def fill(self, path: Path, text: str) -> str:
-        """The text of a file with its blocks as they should be. ValueError where it lacks a line around one."""
+        """Return the text of a file with its blocks as they should be. ValueError where it lacks a line around one."""
         for block in self.blocks.get(path, []):
             text = _between(text, block)
         return text
 
 
 def lists(root: Path) -> Lists:
-    """The lists of the chapters below `root`; a file that is not there is left out."""
+    """Return the lists of the chapters below `root`; a file that is not there is left out."""
     all_chapters, problems = read_chapters(root / "lessons")
     problems += [sentence for chapter in all_chapters for sentence in _unknown_mistakes(root, chapter)]
     if problems or not chapters.lessons_in(root / "lessons"):
@@ -70,7 +70,7 @@ def lists(root: Path) -> Lists:
 
 
 def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
-    """A chapter with a page in a language, and no title: its lists would say the other language's."""
+    """Yield a chapter with a page in a language, and no title: its lists would say the other language's."""
     for edition in WRITTEN:
         page = f"book/{edition}/{chapter.lesson}.md"
         if edition not in chapter.title and (root / page).exists():
@@ -79,7 +79,7 @@ def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
 
 
 def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
-    """A caption of a cell that is not there: the picture would say something else."""
+    """Yield a caption of a cell that is not there: the picture would say something else."""
     demo = root / "lessons" / chapter.lesson / "demo.py"
     cells = re.findall(r"(?m)^# %% (\S+)", demo.read_text("utf-8")) if demo.exists() else []
     for row in chapter.figures:
@@ -98,7 +98,7 @@ def _part(all_chapters: list[Chapter], part: int) -> Block:
 
 
 def _parts(toc: Path, all_chapters: list[Chapter]) -> list[int]:
-    """The parts of the book: those of its chapters, and those that _toc.yml has room for."""
+    """Return the parts of the book: those of its chapters, and those that _toc.yml has room for."""
     numbers = re.findall(r"# chapters of part (\d+)", toc.read_text("utf-8")) if toc.exists() else []
     return sorted({*map(int, numbers), *(c.part for c in all_chapters)})
 
@@ -114,7 +114,7 @@ def _between(text: str, block: Block) -> str:
 
 
 def _items(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
-    """The list of a front page: each chapter with its minutes, and below it what one will be able to do."""
+    """Yield the list of a front page: each chapter with its minutes, and below it what one will be able to do."""
     item = terms.ui()["chapter_item"][edition]
     for chapter in all_chapters:
         able = chapter.titled(edition)
@@ -124,7 +124,7 @@ def _items(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[st
 
 
 def _elsewhere_section(chapter: Chapter, edition: str) -> Iterator[str]:
-    """The lines of a chapter's section: heading, table, and where all of them are."""
+    """Yield the lines of a chapter's section: heading, table, and where all of them are."""
     ui = terms.ui()
     yield f"({_elsewhere_label(chapter)})="
     yield f"## {ui['elsewhere'][edition]}"
@@ -135,7 +135,7 @@ def _elsewhere_section(chapter: Chapter, edition: str) -> Iterator[str]:
 
 
 def _elsewhere_page(all_chapters: list[Chapter], edition: str) -> Iterator[str]:
-    """The lines of the page of all chapters: the tables in the order of the book, then the index."""
+    """Yield the lines of the page of all chapters: the tables in the order of the book, then the index."""
     ui = terms.ui()
     for chapter in all_chapters:
         if chapter.elsewhere:
@@ -157,7 +157,7 @@ def _elsewhere_label(chapter: Chapter) -> str:
 
 
 def _words_index(all_chapters: list[Chapter], edition: str) -> dict[str, list[Chapter]]:
-    """The chapters of each word, in their order."""
+    """Return the chapters of each word, in their order."""
     index: dict[str, list[Chapter]] = {}
     for chapter in all_chapters:
         for word in dict.fromkeys(word for row in chapter.elsewhere for word in row.words[edition]):
@@ -166,7 +166,7 @@ def _words_index(all_chapters: list[Chapter], edition: str) -> dict[str, list[Ch
 
 
 def _elsewhere_table(rows: tuple[Elsewhere, ...], edition: str) -> Iterator[str]:
-    """The rows; a world that has no word for any of them gets no column."""
+    """Yield the rows; a world that has no word for any of them gets no column."""
     ui = terms.ui()
     worlds = [name for name in WORLDS if any(getattr(row, name) for row in rows)]
     yield f"| {' | '.join(ui[f'elsewhere_{name}'][edition] for name in ('here', *worlds))} |"
@@ -184,7 +184,7 @@ def _called(called: Called | None, edition: str) -> str:
 
 
 def _guide(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
-    """A list item for each chapter: its goal and minutes, what to ask, what is often wrong."""
+    """Yield a list item for each chapter: its goal and minutes, what to ask, what is often wrong."""
     ui = terms.ui()
     for chapter in all_chapters:
         read = reading_time.minutes(chapter.lesson, root)
@@ -199,7 +199,7 @@ def _guide(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[st
 
 
 def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
-    """The mistakes that a chapter expects and no words.toml names, a sentence each."""
+    """Return the mistakes that a chapter expects and no words.toml names, a sentence each."""
     folder, problems = root / "lessons" / chapter.lesson, []
     for name in chapter.teaching.wrong if chapter.teaching else []:
         try:
@@ -210,7 +210,7 @@ def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
 
 
 def _mistake(folder: Path, name: str, edition: str) -> str:
-    """A mistake's name, and the exercise in which it is made. KeyError where there is none of that name."""
+    """Return a mistake's name, and the exercise in which it is made. KeyError where there is none of that name."""
     exercise, _, mistake = name.partition(".")
     texts = lesson_words(folder)[exercise]
     mistake_name = _in(texts.mistakes[f"{exercise}__{mistake}"].name, edition)
@@ -218,5 +218,5 @@ def _mistake(folder: Path, name: str, edition: str) -> str:
 
 
 def _in(texts: Mapping[str, T], edition: str) -> T:
-    """What is said in this language, else in another. KeyError where nothing is said."""
+    """Return what is said in this language, else in another. KeyError where nothing is said."""
     return texts[edition if edition in texts else next(iter(texts), edition)]

@@ -27,7 +27,7 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "build")
 
 @functools.cache
 def version() -> str:
-    """The book's own; "unknown" in a folder that pip knows nothing of."""
+    """Return the book's own version; "unknown" in a folder that pip does not know."""
     try:
         return importlib.metadata.version(BOOK)
     except importlib.metadata.PackageNotFoundError:
@@ -35,12 +35,12 @@ def version() -> str:
 
 
 def filename() -> str:
-    """What the book's package is called: pip wants the version in it."""
+    """Return the file name of the book's package: pip requires the version in it."""
     return f"{BOOK.replace('-', '_')}-{version()}-py3-none-any.whl"
 
 
 def minipods() -> str:
-    """What minipod's is called."""
+    """Return the file name of minipod's package."""
     return f"{distribution.NAME}-{distribution.version()}-py3-none-any.whl"
 
 
@@ -89,7 +89,7 @@ def _build(folder: Path, made: Path) -> None:
 
 
 def _sum(root: Path) -> str:
-    """A hash of all that they are built from."""
+    """Hash all files from which the packages are built."""
     paths = [path for name in FOLDERS for path in (root / name).rglob("*") if path.is_file()]
     parts = ((path, path.relative_to(root).parts) for path in paths)
     paths = [

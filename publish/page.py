@@ -66,19 +66,19 @@ class Page:
 
 
 def show(path: Path, root: Path = ROOT) -> str:
-    """The path as a reader of a message wants it: relative to the repository."""
+    """Return the path as a reader of a message wants it: relative to the repository."""
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
 def written(name: str, edition: str, root: Path = ROOT) -> Path:
-    """The file of a page in this edition; where that is not written yet, in another that is."""
+    """Return the file of a page in this edition; where that is not written yet, in another that is."""
     paths = [root / "book" / e / f"{name}.md" for e in (edition, *WRITTEN)]
     return next((path for path in paths if path.exists()), paths[0])
 
 
 @functools.cache  # asked for every picture of every edition
 def chapter_of(name: str) -> Chapter | None:
-    """The chapter that a page of the book belongs to, None for a page of none. ValueError as `read_chapter`."""
+    """Return the chapter that a page of the book belongs to, None for a page of none. ValueError as `read_chapter`."""
     folder = ROOT / "lessons" / name
     return read_chapter(folder) if (folder / FILE).exists() else None
 
@@ -113,7 +113,7 @@ def _page(path: Path, text: str, name: str) -> Page:
 
 
 def _open_code(tokens: list[Token], at: int = 0) -> Iterator[int]:
-    """The index of each line where a paragraph begins that keeps a backtick which is no code's; in boxes, too."""
+    """Yield the index of each line where a paragraph begins that keeps a backtick which is no code's; in boxes, too."""
     for token in tokens:
         first = at + (token.map or (0,))[0]
         if token.type == "colon_fence":
@@ -196,5 +196,5 @@ def _cells(demo: Path, text: str) -> dict[str, str]:
 
 
 def program_cell(name: str, source: str) -> str:
-    """The body of a cell that shows a program and, when it is executed, writes it beside the notebook."""
+    """Return the body of a cell that shows a program and, when it is executed, writes it beside the notebook."""
     return f"%%writefile {name}\n{source.rstrip()}"

@@ -27,7 +27,7 @@ LIST = "plans.txt"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit status: 1 where a plan could neither be made nor kept."""
+    """Return the exit status: 1 where a plan could neither be made nor kept."""
     parser = argparse.ArgumentParser(prog="python -m publish.record_plans")
     parser.add_argument("lessons", metavar="LESSON", nargs="*", help="such as ch15_pods (default: all that have any)")
     wanted = parser.parse_args(arguments).lessons
@@ -45,17 +45,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def lists(root: Path) -> list[Path]:
-    """Every plans.txt, in the order of the chapters."""
+    """Return every plans.txt, in the order of the chapters."""
     return sorted(root.glob(f"lessons/*/{LIST}"))
 
 
 def reports(root: Path) -> list[Path]:
-    """Every NAME_tpu.py, in the order of the chapters."""
+    """Return every NAME_tpu.py, in the order of the chapters."""
     return sorted(root.glob("lessons/*/*_tpu.py"))
 
 
 def report(path: Path) -> str:
-    """What a program reports of the TPU's compiler. Missing (an OSError) without libtpu."""
+    """Return what a program reports of the TPU's compiler. Missing (an OSError) without libtpu."""
     jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
     sys.path.insert(0, str(path.parent))  # as when it is run
     try:
@@ -79,7 +79,7 @@ def record_report(path: Path) -> None:
 
 
 def wanted(path: Path) -> list[argparse.Namespace]:
-    """The plans that a list names: program (with its folder), on, mesh."""
+    """Return the plans that a list names: program (with its folder), on, mesh."""
     parser = argparse.ArgumentParser(prog=show(path), add_help=False)
     parser.add_argument("program")
     parser.add_argument("--on", required=True)

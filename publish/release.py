@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
-    """Why the commit that is checked out cannot be released as this tag, a sentence each."""
+    """Yield why the commit that is checked out cannot be released as this tag, a sentence each."""
     if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
         yield f"«{tag}» is not a release tag: write it as v1.2.3 (make release-check TAG=v1.2.3)"
         return
@@ -72,14 +72,14 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
 
 
 def section(version: str, root: Path) -> str | None:
-    """What CHANGELOG.md says of a version that has a date; None if it says nothing."""
+    """Return what CHANGELOG.md says of a version that has a date; None if it says nothing."""
     text = (root / "CHANGELOG.md").read_text("utf-8")
     match = re.search(rf"^## {re.escape(version)}, \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return match and match[1].strip()
 
 
 def _git(root: Path, *command: str) -> str:
-    """What git says; of `rev-list` nothing where there is no such tag."""
+    """Return what git says; of `rev-list` nothing where there is no such tag."""
     done = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=False)
     if done.returncode and command[0] != "rev-list":
         done.check_returncode()

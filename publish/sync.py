@@ -57,7 +57,7 @@ def chapters(root: Path = ROOT, listed: Lists | None = None) -> list[str]:
 
 
 def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str], list[str]]:
-    """The text of a page as it should be, what of it is stale, and what is wrong with it."""
+    """Return the text of a page as it should be, what of it is stale, and what is wrong with it."""
     chapter, name = page.path.stem, show(page.path, root)
     lesson = root / "lessons" / chapter
     stale = []
@@ -104,7 +104,7 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
 
 
 def with_places(page: Page, exercises: list[str]) -> str:
-    """The text of a page with a place for each of these exercises: below its last exercise, or at its end."""
+    """Return the text of a page with a place for each of these exercises: below its last exercise, or at its end."""
     at = page.exercises[-1].last + 1 if page.exercises else len(page.lines) - 1  # its text ends with a newline
     places = [line for name in exercises for line in ("", f"% exercise: {name}", "% end exercise")]
     return "\n".join([*page.lines[:at], *places, *page.lines[at:]])
@@ -208,7 +208,7 @@ def check(root: Path = ROOT) -> Result:
 
 
 def _unfilled(root: Path, lesson: str) -> list[str]:
-    """One sentence where a chapter of the book is still as `new` made it."""
+    """Return one sentence where a chapter of the book is still as `new` made it."""
     if not (marks := unfilled(ChapterFiles(root, lesson))):
         return []
     places = f"{len(marks)} places still say" if len(marks) > 1 else "a place still says"
@@ -242,7 +242,7 @@ def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, resu
 
 
 def _stray(path: Path, root: Path) -> str:
-    """A page that is in no list: one of a chapter is listed by its chapter.toml."""
+    """Return a page that is in no list: one of a chapter is listed by its chapter.toml."""
     if lessons.NAME.fullmatch(path.stem):
         return f"{show(path, root)}: there is no lessons/{path.stem}/{lessons.FILE}, which puts this page into the book"
     return f"{show(path, root)}: _toc.yml does not name this page"

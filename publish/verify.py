@@ -78,7 +78,7 @@ def recorded(page: Page) -> recordings.Recording | None:
 
 
 def reaching(files: set[str], names: list[str]) -> list[str]:
-    """Those of the pages whose cells reach one of these files, in tools and lessons."""
+    """Return the pages whose cells reach one of these files, in tools and lessons."""
     pages = {name: read_page(written(name, "en")) for name in names}
     return [
         name

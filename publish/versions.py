@@ -59,7 +59,7 @@ def join(folder: Path) -> list[str]:
 
 
 def settled(text: str, page: Path, folder: Path) -> str:
-    """A page with each link that is marked data-if-there decided."""
+    """Return a page with each link that is marked data-if-there decided."""
 
     def decide(mark: re.Match) -> str:
         tag, inner = mark[1], mark[4]

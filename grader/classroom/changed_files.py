@@ -38,7 +38,7 @@ def fingerprints(root: Path, submissions: Path, engine: Path, walls: bool) -> di
 
 
 def changes(before: dict[str, Print], after: dict[str, Print]) -> list[str]:
-    """The paths that were changed, added or removed."""
+    """Return the paths that were changed, added or removed."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 

@@ -162,7 +162,7 @@ def _part(
 
 
 def _all_parts(share: parts.Share, whole: ClassGrading, out: Path, console: Console) -> list[parts.Part] | None:
-    """The results of all parts; None while some are missing, which it names on the console."""
+    """Return the results of all parts; None, after naming them, while some are missing."""
     results = {n.n: parts.read(n.path(out), parts.key(whole, n.students(whole.students))) for n in share.all}
     missing = [n for n, part in results.items() if part is None]
     values = {"n": share.n, "of": share.of, "there": share.of - len(missing)}
@@ -176,13 +176,13 @@ def _all_parts(share: parts.Share, whole: ClassGrading, out: Path, console: Cons
 
 
 def _processor_seconds() -> float:
-    """Of this process and of all its children that have ended."""
+    """Return the processor seconds of this process and of all its children that have ended."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Path) -> list[str]:
-    """The lessons that count: those that were asked for, else those of which somebody handed in a file."""
+    """Return the lessons that count: those that were asked for, else those with at least one file handed in."""
     if wanted is None:
         submitted = sorted({lesson for student in students for lesson in (*student.lessons, *student.refused)})
         if not submitted:
@@ -199,7 +199,7 @@ def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Pa
 
 
 def _cores() -> int:
-    """Those that this process may use; where the system does not say, those of the machine."""
+    """Return the number of cores that this process may use; if the system does not say, the machine's."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -232,7 +232,7 @@ def _prepare_out(out: Path, folder: Path) -> None:
 
 
 def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
-    """The kind of isolation asked for, or the best sandbox that works here, and whether the kernel refuses what
+    """Return the kind of isolation asked for, or the best sandbox that works here, and whether the kernel refuses what
     `system_calls` lists. Without isolation only when that is asked for.
 
     Raises BadInput when no sandbox works here, or not the one asked for.
@@ -262,7 +262,7 @@ def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
 
 
 def _about(kind: str, refused: bool, grading: ClassGrading) -> list[str]:
-    """How the answers were run, as message keys for the report: first what was isolated."""
+    """Return how the answers were run, as message keys for the report: first what was isolated."""
     self_reported = ["class-told"] if grading.self_reported else []
     judged = ["class-outside", *self_reported, "class-code"]
     calls = "class-calls-refused" if refused else "class-calls-open"

@@ -221,7 +221,7 @@ class ClassGrading:
         return True
 
     def _answers(self) -> list[list[Question]]:
-        """What each student's sandbox is asked. What cannot be asked is judged here."""
+        """Return the questions for each student's sandbox. Answers that cannot run are judged here."""
         work = []
         for student in self.students:
             asked = []
@@ -288,7 +288,7 @@ class ClassGrading:
             self._hung_files[answer[0], _lesson(answer[1])] = outcome
 
     def _concluded(self, answer: Answer, line: bytes) -> Outcome:
-        """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
+        """Return the verdict in words. The observation comes from the submission, so it may be anything."""
         check, ready = self._checks[answer], self._prepared[answer[1]]
         assert isinstance(ready, Prepared)
         check.cached = checking.CachedResults(ready.solution, ready.mistakes, prepared=True)
@@ -324,7 +324,7 @@ def _lesson(exercise: str) -> str:
 
 
 def _ours(result: ProcessResult, name: str, right: Sequence[Observation]) -> ProcessResult:
-    """A process's observations with the arguments and budgets that we sent; it could have changed its copies.
+    """Return a process's observations with the arguments and budgets that we sent; it could have changed its copies.
 
     A reply with another number of cases stays as it is: the verdict is then that it makes no sense.
     """

@@ -63,7 +63,7 @@ def lines_to_read(source: str, blank: str) -> tuple[Line, ...]:
 
 
 def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """The modules that a statement imports, or from which it does, and the names that it binds."""
+    """Yield the modules that a statement imports, or from which it does, and the names that it binds."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield alias.name, alias.asname or alias.name.partition(".")[0]
@@ -91,7 +91,7 @@ def _reasons(node: ast.AST, usual: set[str], modules: Mapping[str, str]) -> Iter
 
 
 def _root(node: ast.expr) -> str:
-    """The name that a chain of attributes begins with."""
+    """Return the name that a chain of attributes begins with."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""

@@ -48,7 +48,7 @@ class Share:
     of: int
 
     def students(self, all_of_them: list[Student]) -> list[Student]:
-        """Those that are this part's."""
+        """Return the students of this part."""
         return all_of_them[self.n - 1 :: self.of]
 
     def path(self, out: Path) -> Path:
@@ -84,7 +84,7 @@ def write(path: Path, part: Part) -> None:
 
 
 def read(path: Path, wanted: str) -> Part | None:
-    """A part with this key, or None."""
+    """Return a part with this key, or None."""
     try:
         part = decode(Part, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError, Malformed):

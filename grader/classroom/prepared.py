@@ -53,7 +53,7 @@ class Prepared:
     kept: str
 
     def asked(self) -> list[Asked]:
-        """The arguments that a room asks, as they are before the first call."""
+        """Return the arguments that a room asks, as they are before the first call."""
         return [Asked({int(n): x for n, x in table}, *rest) for table, *rest in json.loads(self.kept)]
 
 
@@ -122,7 +122,7 @@ def _judge() -> bytes:
 
 
 def _named(path: Path) -> bytes:
-    """The name of a file and a digest of what is in it, or of why that cannot be read."""
+    """Return the name of a file and a digest of what is in it, or of why that cannot be read."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -20,7 +20,7 @@ LARGEST = 32 << 20  # bytes of what a child hands back
 
 
 def apart(function: Callable[[], Any], seconds: float, memory: float) -> Any | None:
-    """What `function` returns, which is JSON data and not None, or None where it did not come to its end.
+    """Return what `function` returns, which is JSON data and not None, or None where it did not come to its end.
 
     seconds  of wall clock and of processor time · memory: GiB beyond what this process has
 
@@ -65,7 +65,7 @@ def _serve(function: Callable[[], Any], its: int, seconds: float, memory: float)
 
 
 def _received(pipe: int, deadline: float) -> bytes:
-    """What comes until the pipe is closed; nothing where that is too late or too much."""
+    """Return what comes until the pipe is closed; nothing where that is too late or too much."""
     data = bytearray()
     poll = select.poll()
     poll.register(pipe, select.POLLIN)

@@ -85,7 +85,7 @@ def remove() -> None:
 
 
 def seed(root: Path, folder: Path) -> int:
-    """The seed of these submissions: drawn once, so that who hands in later meets the same inputs."""
+    """Return the seed of these submissions: drawn once, so that later submissions get the same inputs."""
     name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
     path = root / ".cache" / "class" / f"seed-{name}"
     with contextlib.suppress(OSError, ValueError):

@@ -52,7 +52,7 @@ class Student:
 
 
 def find(folder: Path, lessons: list[str]) -> tuple[list[Student], list[tuple[str, str]]]:
-    """The students, by name, and (name, message key) of what else lies in the folder.
+    """Return the students, by name, and (name, message key) of what else lies in the folder.
 
     lessons  the names that a file may have, without .py
     Raises BadInput when the folder is missing, a file, unreadable, or holds no student.
@@ -129,7 +129,7 @@ def _is_lesson(entry: os.DirEntry[str], lessons: list[str]) -> bool:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What lies in a folder, by name, without hidden files and Python's own."""
+    """Return what lies in a folder, by name, without hidden files and Python's own."""
     try:
         with os.scandir(folder) as entries:
             kept = [e for e in entries if not e.name.startswith(".") and e.name not in ("__pycache__", "__MACOSX")]
@@ -139,7 +139,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _fault(entry: os.DirEntry[str]) -> str | None:
-    """Why this file is not taken, as a message key, or None."""
+    """Return why this file is not taken, as a message key, or None."""
     if entry.is_symlink():
         return "class-link"
     try:

@@ -65,7 +65,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _text(data: bytes) -> str:
-    """What Python would read: a byte order mark and a declared encoding count."""
+    """Return what Python would read: a byte order mark and a declared encoding count."""
     try:
         return importlib.util.decode_source(data)
     except UnicodeDecodeError:
@@ -75,7 +75,7 @@ def _text(data: bytes) -> str:
 
 
 def is_blank(answers: Answers, blanks: Path, name: str, called: str = "") -> bool:
-    """Whether the function's code is still that of the blank; comments and docstring do not count.
+    """Return whether the function's code is still that of the blank; comments and docstring do not count.
 
     called  its name in the answers, where that is another
     """
@@ -84,7 +84,7 @@ def is_blank(answers: Answers, blanks: Path, name: str, called: str = "") -> boo
 
 
 def may_define(answers: Answers, name: str) -> bool:
-    """Whether running the file may give the name a value; a comment, or a call of it, does not."""
+    """Return whether running the file may give the name a value; a comment, or a call of it, does not."""
     if name in answers.functions or name in answers.faults or re.search(rf"\b{name}\b", answers.blanked):
         return True
     if re.search(rf"\b{name}\b|import +\*", answers.source) is None:
@@ -123,7 +123,7 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 
 def syntax_tree(source: str) -> ast.Module:
-    """The tree of what a learner wrote, without Python's warnings. Raises SyntaxError or ValueError."""
+    """Return the tree of what a learner wrote, without Python's warnings. Raises SyntaxError or ValueError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape sequence is Python's to warn of, when it runs
         return ast.parse(source)

@@ -24,7 +24,7 @@ class Asked:
         return returned(json.loads(self.reply(n)))
 
     def reply(self, n: int) -> str:
-        """What a call gives, or raises, as a text."""
+        """Return what a call gives, or raises, as a text."""
         if n not in self.table:
             return json.dumps({"ValueError": f"{n} {self.unknown}"})
         self.calls += 1
@@ -34,7 +34,7 @@ class Asked:
 
 
 def returned(said: dict[str, Any]) -> Any:
-    """What a reply says: returned, or raised."""
+    """Return what a reply says: returned, or raised."""
     for kind in (ValueError, RuntimeError):
         if kind.__name__ in said:
             raise kind(said[kind.__name__])

@@ -66,7 +66,7 @@ def complete(lessons: Path, folder: Path, lang: str) -> list[str]:
 
 
 def not_copied(error: OSError, lang: str) -> str:
-    """Why the blanks could not be copied, in a sentence."""
+    """Return why the blanks could not be copied, in a sentence."""
     return say("no-copy", lang, folder="answers/", error=error.strerror or str(error))
 
 
@@ -177,7 +177,7 @@ def _names(node: ast.AST) -> list[ast.Name]:
 
 
 def _import(node: ast.Import | ast.ImportFrom, alias: ast.alias, existing: set[str]) -> str:
-    """The statement that imports this alone, or nothing where the file has it."""
+    """Return the statement that imports this alone, or nothing where the file has it."""
     if (alias.asname or alias.name.partition(".")[0]) in existing:
         return ""
     what = alias.name + (f" as {alias.asname}" if alias.asname else "")

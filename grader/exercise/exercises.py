@@ -21,7 +21,7 @@ class Catalogue:
         self._tests: dict[str, Any] = {}
 
     def spec(self, exercise: str) -> Spec:
-        """The spec of `ch03_sharding.read_layout`. Raises KeyError for an unknown exercise."""
+        """Return the spec of `ch03_sharding.read_layout`. Raises KeyError for an unknown exercise."""
         if exercise not in self.exercises:
             raise KeyError(exercise)
         lesson, _, name = exercise.partition(".")
@@ -35,14 +35,14 @@ class Catalogue:
 
 
 def recorder(folder: Path, name: str, marker: Any) -> Recorder:
-    """The recorder for an exercise whose test carries pytest's mark `processes(n, devices=4)`, or None."""
+    """Return the recorder for an exercise whose test carries pytest's mark `processes(n, devices=4)`, or None."""
     if marker is None:
         return Recorder(folder.name, name, folder)
     return Recorder(folder.name, name, folder, marker.args[0], marker.kwargs.get("devices", 4))
 
 
 def described(call: Callable[[Recorder], object], to: Recorder) -> Spec:
-    """What a test says about its exercise: all it does is to call `check` once."""
+    """Return what a test says about its exercise: all it does is to call `check` once."""
     call(to)
     if len(to.specs) != 1:
         raise AssertionError(f"the test of {to.lesson}.{to.name} must call check exactly once")
@@ -50,7 +50,7 @@ def described(call: Callable[[Recorder], object], to: Recorder) -> Spec:
 
 
 def _listed(marks: Any) -> list[Any]:
-    """A module's `pytestmark`, which may be one mark."""
+    """Return a module's `pytestmark`, which may be one mark."""
     return marks if isinstance(marks, list) else [marks]
 
 

@@ -29,7 +29,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
-    """The function's lines [first, end); comments that are indented below its last statement belong to it."""
+    """Return the function's lines [first, end); comments that are indented below its last statement belong to it."""
     tree = answers.syntax_tree(source)
     nodes = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == name]
     if nodes:
@@ -55,7 +55,7 @@ def span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
 
 
 def without_docstring(path: Path, name: str) -> str:
-    """The text of a public top-level function, decorators included, its docstring left out. Raises KeyError."""
+    """Return the text of a public top-level function, decorators included, its docstring left out. Raises KeyError."""
     lines, node = path.read_text("utf-8").split("\n"), functions(path)[name]
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
     keep = lines[first : node.end_lineno]

@@ -16,7 +16,7 @@ def normal(rng: np.random.Generator, *shape: int) -> "jax.Array":
 
 
 def array(numbers: np.ndarray) -> "jax.Array":
-    """These numbers as f32, on the first device but not committed to it."""
+    """Return these numbers as f32, on the first device but not committed to it."""
     import jax
 
     # Casting in JAX would compile, once for each shape: 15 ms. So does jnp.asarray of a NumPy array, since JAX 0.10.
@@ -35,7 +35,7 @@ def fitting(*sizes: int) -> tuple[int, ...]:
 
 
 def drawn_mesh(rng: np.random.Generator, size: int, name: str, kind: "AxisType | None" = None) -> "Mesh":
-    """A mesh of the first devices in a drawn order, with one axis; Auto, unless another kind is given."""
+    """Return a mesh of the first devices in a drawn order, with one axis; Auto, unless another kind is given."""
     import jax
 
     devices = rng.permutation(np.array(jax.devices()[:size]))
@@ -50,5 +50,5 @@ def place(x: "jax.typing.ArrayLike", mesh: "Mesh", *spec: object) -> "jax.Array"
 
 
 def float64(*arrays: "jax.typing.ArrayLike") -> list[np.ndarray]:
-    """The numbers of each array as NumPy's f64: an oracle computes in it."""
+    """Return the numbers of each array as NumPy's f64: an oracle computes in it."""
     return [np.asarray(array, np.float64) for array in arrays]

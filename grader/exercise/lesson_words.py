@@ -45,13 +45,13 @@ def lesson_words(folder: Path) -> dict[str, ExerciseWords]:
 
 
 def exercise_words(lessons: Path, exercise: str) -> ExerciseWords:
-    """The words for `ch03_sharding.read_layout`; empty ones where it has none."""
+    """Return the words for `ch03_sharding.read_layout`; empty ones where it has none."""
     lesson, _, name = exercise.partition(".")
     return lesson_words(lessons / lesson).get(name) or ExerciseWords()
 
 
 def _exercise(name: str, table: dict[str, Any]) -> ExerciseWords:
-    """What is not as it should be is left out: the author's check tells of it."""
+    """Read one exercise's words; malformed entries are left out, and the author's check reports them."""
     mistakes = _table(table.get("mistakes")).items()
     return ExerciseWords(
         _said(table.get("title"), str),

@@ -52,7 +52,7 @@ def save_state(folder: Path, outcomes: dict[str, tuple[str, str]], lang: str, cu
 
 
 def cached_outcome(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
-    """The exercise's outcome when its answers file has not changed since, else None."""
+    """Return the exercise's outcome when its answers file has not changed since, else None."""
     entry = state.get(exercise)
     if isinstance(entry, dict) and entry.get("answer") == _fingerprint(folder, exercise):
         outcome = entry.get("outcome")
@@ -69,7 +69,7 @@ def _fingerprint(folder: Path, exercise: str) -> str:
 
 
 def line_of(folder: Path, exercise: str) -> int:
-    """The line of the exercise's function in the answers file; 1 when it cannot be found."""
+    """Return the line of the exercise's function in the answers file; 1 when it cannot be found."""
     lesson, _, name = exercise.partition(".")
     try:
         file = answers.read(folder / f"{lesson}.py")
@@ -87,7 +87,7 @@ def page_of(root: Path, exercise: str, lang: str) -> str:
 
 
 def hints_given(folder: Path) -> dict[str, int]:
-    """How many hints the learner has seen of each exercise. Empty when unreadable."""
+    """Return how many hints the learner has seen of each exercise. Empty when unreadable."""
     with contextlib.suppress(OSError, ValueError):
         given = _read(folder / HINTS)
         return {exercise: count for exercise, count in given.items() if type(count) is int and count >= 0}
@@ -95,7 +95,7 @@ def hints_given(folder: Path) -> dict[str, int]:
 
 
 def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> tuple[str, str]:
-    """The exercise's next hint, noted as given; after the last one, the last again. Beside it, what `save_state`
+    """Return the exercise's next hint, noted as given; after the last one, the last again. Beside it, what `save_state`
     returns."""
     hints = pick(exercise_words(lessons, exercise).hints, lang, [])
     label = exercise.replace(".", "/")
@@ -108,7 +108,7 @@ def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> tuple[st
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A record, empty where there is none yet. Raises OSError, or ValueError where nothing can be made of it."""
+    """Return a record, empty where there is none yet. Raises OSError, or ValueError where nothing can be made of it."""
     try:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -138,6 +138,6 @@ def _add(path: Path, entries: dict[str, Any], lang: str) -> str:
 
 
 def _aside(path: Path) -> Path:
-    """Where to keep a record that cannot be read: .state.json.unreadable, .state.json.unreadable-2, …"""
+    """Return where to keep a record that cannot be read: .state.json.unreadable, .state.json.unreadable-2, …"""
     names = itertools.chain([ASIDE], (f"{ASIDE}-{n}" for n in itertools.count(2)))
     return next(kept for name in names if not os.path.lexists(kept := path.with_name(path.name + name)))

@@ -106,7 +106,7 @@ class Settings:
     machine: Machine | None = None
 
     def devices(self, spec: Spec) -> int | None:
-        """How many CPU devices a child simulates for an exercise; None: it takes the machine's own."""
+        """Return how many CPU devices a child simulates for an exercise; None: it takes the machine's own."""
         return None if self.machine else spec.devices
 
 

@@ -48,19 +48,19 @@ def paragraphs(text: str) -> list[str]:
 
 
 def about(paragraph: str) -> list[str]:
-    """The arguments or results that a paragraph is about."""
+    """Return the arguments or results that a paragraph is about."""
     head = re.match(_HEAD, paragraph, re.A)
     return re.split(", | and |、", head[1]) if head else []
 
 
 def kind(paragraph: str) -> str:
-    """What a paragraph is about: "x, w" for these arguments or results, "Returns", "Budget", else "…"."""
+    """Return what a paragraph is about: "x, w" for these arguments or results, "Returns", "Budget", else "…"."""
     word = re.match(r"(Returns\b|返回)|(Budget\b|预算)", paragraph)
     return ", ".join(about(paragraph)) or ("…" if not word else "Returns" if word[1] else "Budget")
 
 
 def typed(paragraph: str) -> set[str]:
-    """The shapes with a dtype that a paragraph states, and the layouts: `f32[n, m]`, `P("x", None)`."""
+    """Return the shapes with a dtype that a paragraph states, and the layouts: `f32[n, m]`, `P("x", None)`."""
     return set(re.findall(_TYPED, " ".join(paragraph.split()), re.A))
 
 
@@ -89,7 +89,7 @@ def markdown(text: str, names: list[str]) -> str:
 
 
 def functions(path: Path) -> dict[str, ast.FunctionDef]:
-    """The public top-level functions of a Python file, in order. Raises OSError or SyntaxError."""
+    """Return the public top-level functions of a Python file, in order. Raises OSError or SyntaxError."""
     return {**_public(path.read_text("utf-8"), str(path))}
 
 
@@ -100,7 +100,7 @@ def _public(text: str, name: str) -> dict[str, ast.FunctionDef]:
 
 
 def parameters(path: Path, name: str) -> list[str]:
-    """The names of a function's parameters; empty where the file cannot be read or lacks it."""
+    """Return the names of a function's parameters; empty where the file cannot be read or lacks it."""
     try:
         node = functions(path).get(name)
     except (OSError, SyntaxError):
@@ -109,7 +109,7 @@ def parameters(path: Path, name: str) -> list[str]:
 
 
 def nearest(parts: Mapping[str, str], lang: str) -> str:
-    """What is said in a language, else in the nearest that there is; empty where there is none."""
+    """Return what is said in a language, else in the nearest that there is; empty where there is none."""
     return pick({key: text for key, text in parts.items() if text}, lang, "")
 
 
@@ -140,7 +140,7 @@ class Comment:
 
 
 def code_comments(blanks: Path, node: ast.FunctionDef) -> list[Comment]:
-    """The comments in a blank's code that have lines of their own, in order."""
+    """Return the comments in a blank's code that have lines of their own, in order."""
     return _comments(blanks.read_text("utf-8").split("\n")[_begin(node) : node.end_lineno])
 
 
@@ -214,7 +214,7 @@ def _docstring(source: list[str], lang: str, translation: ExerciseWords, of_file
 
 
 def _begin(node: ast.FunctionDef) -> int:
-    """How many lines of the file stand before the function's code: up to its docstring, where it has one."""
+    """Return how many lines of the file stand before the function's code: up to its docstring, where it has one."""
     return (node.body[0].end_lineno or node.lineno) if ast.get_docstring(node) else node.lineno
 
 
@@ -246,7 +246,7 @@ def joined(text: str) -> str:
 
 
 def statement(lessons: Path, exercise: str, lang: str) -> str:
-    """What `ch03_sharding.read_layout` asks for, as Markdown, each paragraph in one line.
+    """Return what `ch03_sharding.read_layout` asks for, as Markdown, each paragraph in one line.
 
     In the nearest language where it is not said in this one.
     """

@@ -51,7 +51,7 @@ def _translate(path: Path, blanks: Path, lang: str) -> None:
 
 
 def _given_out(blanks: Path, lang: str) -> list[str]:
-    """The text of a file of blanks in this language, then as it is, or was, given out otherwise."""
+    """Return the text of a file of blanks in this language, then as it is, or was, given out otherwise."""
     both = blanks.read_text("utf-8")
     before = "\n".join(line for line in both.split("\n") if not (line.lstrip().startswith("# ") and HAN.search(line)))
     given = [both, before, *(blanks_in(blanks, other) for other in LANGUAGES if other != lang)]
@@ -59,7 +59,7 @@ def _given_out(blanks: Path, lang: str) -> list[str]:
 
 
 def _pieces(text: str) -> dict[str, str]:
-    """Each function's text by name, and under no name the file's docstring."""
+    """Return each function's text by name, and under no name the file's docstring."""
     lines = text.split("\n")
     tree = ast.parse(text)
     spans = {
@@ -81,7 +81,7 @@ def _imports(lines: list[str], wanted: list[str], others: list[str]) -> None:
 
 
 def _docstring(source: str) -> tuple[int, int] | None:
-    """The lines [first, end) of a file's docstring."""
+    """Return the lines [first, end) of a file's docstring."""
     body = answers.syntax_tree(source).body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         return body[0].lineno - 1, body[0].end_lineno or body[0].lineno

@@ -24,7 +24,7 @@ Function = tuple[Sequence[ProcessResult], str, str]  # what was seen of a functi
 
 
 def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True, by_value: bool = False) -> bool:
-    """Whether two functions did the same on every case, in every process.
+    """Return whether two functions did the same on every case, in every process.
 
     exact  also by the same collectives, not only the same bytes, and with as much work where that is counted; and
            waiting or failing in the same call of JAX
@@ -81,7 +81,7 @@ def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name
 
 
 def _same_value(spec: Spec, a: Observation, b: Observation) -> bool:
-    """Whether both returned the same, in the same places, and printed the same."""
+    """Return whether both returned the same, in the same places, and printed the same."""
     if a.value is None or b.value is None:
         return False
     aspects = set(spec.compare)
@@ -113,7 +113,7 @@ def _total(case: Observation) -> object:
 
 
 def _over(case: Observation) -> str:
-    """What of its budget the program breaks first, as a key of messages.toml."""
+    """Return what of its budget the program breaks first, as a key of messages.toml."""
     over = over_budget(case)
     return over.key if over else ""
 
@@ -134,7 +134,7 @@ class Agreement:
 
 
 def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake: Function) -> Agreement | None:
-    """How far an answer does what a mistake does; None where one of them did not come to its end."""
+    """Return how far an answer does what a mistake does; None where one of them did not come to its end."""
     results, name, _ = mistake
     mine = [result.cases(spec.name) for result in answer]
     its = [result.cases(name) for result in results]
@@ -158,7 +158,7 @@ def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake:
 
 
 def _gave_up(case: Observation, right: Observation) -> bool:
-    """Whether None came back where that is not the answer: most functions that find nothing end so."""
+    """Return whether None came back where that is not the answer: most functions that find nothing end so."""
     return isinstance(case.value, Nothing) and not isinstance(right.value, Nothing)
 
 
@@ -167,7 +167,7 @@ def _says_much(x: Value) -> bool:
 
 
 def _is_telling(leaf: Value) -> bool:
-    """A number of many digits, or several. Where all are NaN anything may have led there."""
+    """Return whether a value has many digits, or several numbers; if all are NaN, anything may have led there."""
     if isinstance(leaf, Array) and leaf.has_numbers and (numbers := leaf.whole()) is not None:
         if numbers.dtype.kind == "f" and not np.isfinite(numbers).any():
             return False
@@ -185,7 +185,7 @@ def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation)
 
 
 def _left(case: Observation) -> object:
-    """What it left, that it should not have: the devices, on the way, things changed; and what it gave up."""
+    """Return what it left, that it should not have: the devices, on the way, things changed; and what it gave up."""
     return case.leaves_devices, case.changed, case.given_up
 
 
@@ -194,6 +194,6 @@ def _is_right(spec: Spec, case: Observation, right: Observation) -> bool:
 
 
 def masked(text: str) -> str:
-    """An error's first line without what varies: numbers, paths, addresses."""
+    """Return an error's first line without what varies: numbers, paths, addresses."""
     line = text.strip().splitlines()[0] if text.strip() else ""
     return re.sub(r"(/\S+|0x[0-9a-f]+|\d+)", "#", line)[:200]

@@ -31,7 +31,7 @@ def other_calls(names: Sequence[str], mine: Observation, theirs: Observation) ->
 
 
 def _first(some: dict[Shapes, Called], others: dict[Shapes, Called]) -> tuple[Called, ...]:
-    """A call for each shape, those that the other side lacks before the rest."""
+    """Return a call for each shape, those that the other side lacks before the rest."""
     return tuple(some[shapes] for shapes in sorted(some, key=lambda shapes: shapes in others))
 
 

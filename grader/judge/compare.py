@@ -90,7 +90,7 @@ LARGE = (Tree, Array)  # what is better shown by itself
 
 
 def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
-    """The first array whose blocks lie on other devices than expected. The values must agree already."""
+    """Return the first array whose blocks lie on other devices than expected. The values must agree already."""
     if isinstance(expected, Array) and expected.placement:
         mine, right = got.where if isinstance(got, Array) else {}, expected.where
         if mine == right:
@@ -107,7 +107,7 @@ def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
 
 
 def _scalars(got: Value, expected: Value, tolerance: float, strict: bool, path: str) -> Difference | None:
-    """A Python number equals a NumPy one and an array without dimensions, unless an array was asked for."""
+    """Compare numbers: a Python number equals a NumPy one and a 0-d array, unless an array was asked for."""
     if isinstance(expected, Array) and (strict or expected.shape):
         return Difference("type", got, expected, path)
     a, b = _number(got, strict), _number(expected, strict)
@@ -176,7 +176,7 @@ def _written(x: bool | int | float | complex) -> str:
 
 
 def scale_of(x: np.ndarray) -> float:
-    """The largest finite number of an array of floats, without its sign; 0 for whole numbers."""
+    """Return the largest finite number of an array of floats, without its sign; 0 for whole numbers."""
     if x.size == 0 or x.dtype.kind in "biuSUO":
         return 0.0
     x = np.abs(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
@@ -184,14 +184,14 @@ def scale_of(x: np.ndarray) -> float:
 
 
 def slack(tolerance: float, *arrays: np.ndarray) -> float:
-    """The relative tolerance, at least what the narrowest float dtype can hold."""
+    """Return the relative tolerance, at least what the narrowest float dtype can hold."""
     narrow = [a.dtype for a in arrays if a.dtype.kind not in "biuSU"]
     eps = [2.0**-7 if d.name == "bfloat16" or d.itemsize == 1 else 1e-3 if d.itemsize == 2 else 0.0 for d in narrow]
     return max(tolerance, *(4 * e for e in eps), 0.0)
 
 
 def _first_apart(a: np.ndarray, b: np.ndarray, tolerance: float, scale: float) -> tuple[int, ...] | None:
-    """The index of the first number that is not close; integers must be equal."""
+    """Return the index of the first number that is not close; integers must be equal."""
     if a.dtype.kind in "biuSU" and b.dtype.kind in "biuSU":
         apart = a != b
     else:

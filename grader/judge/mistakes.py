@@ -30,7 +30,7 @@ class Recognised:
 def recognise(
     spec: Spec, right: Seen, answer: Results, file: str, results: dict[str, Results], looking: Iterable[str]
 ) -> Recognised | None:
-    """The first function of mistakes.py that does on every case what the answer does, and is itself not right.
+    """Return the first function of mistakes.py that does on every case what the answer does, and is itself not right.
 
     Where there is none, the only one that does the same as far as the cases tell: see `_likely`.
 
@@ -78,7 +78,7 @@ def _likely(agreements: dict[str, Agreement | None]) -> Recognised | None:
 
 
 def known_mistakes(spec: Spec) -> list[str]:
-    """The exercise's functions in mistakes.py, in order."""
+    """Return the exercise's functions in mistakes.py, in order."""
     path = spec.folder / "mistakes.py"
     if not path.exists():
         return []

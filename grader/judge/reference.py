@@ -55,7 +55,7 @@ def fault(spec: Spec, solution: list[ProcessResult]) -> str | None:
 
 
 def _other_than(spec: Spec, case: Observation, truth: Truth) -> str | None:
-    """What the oracle says that the solution does not."""
+    """Return what the oracle says that the solution does not."""
     if truth.failure:
         return f"{truth.failure.type}: {truth.failure.text}"
     assert case.value and truth.value

@@ -22,7 +22,7 @@ ENOUGH = 3  # numbers that differ from one another before an equation is no acci
 def together(
     spec: Spec, right: Seen, answer: Results, results: Mapping[str, Results], names: list[str]
 ) -> tuple[str, ...]:
-    """The mistakes that are made at once, as functions of mistakes.py; () where that cannot be said.
+    """Return the mistakes that are made at once, as functions of mistakes.py; () where that cannot be said.
 
     Each place of a tuple or a dict is wrong as one of them is; or each case; or the numbers are those of two mistakes
     multiplied or added. A single name: where it is wrong, the answer does what that one does, and elsewhere better.
@@ -36,7 +36,7 @@ def together(
 
 
 def _column(processes: Sequence[Sequence[Observation] | None]) -> Column | None:
-    """All values, or None where one is missing."""
+    """Return all values, or None where one is missing."""
     values = [case.value for cases in processes for case in cases or ()]
     return [v for v in values if v is not None] if values and None not in values and None not in processes else None
 
@@ -72,7 +72,7 @@ def _more_wrong(spec: Spec, mine: Mapping[str, Column], right: Mapping[str, Colu
 
 
 def _parts(column: Column) -> dict[str, Column] | None:
-    """What stands at each place of the trees of a column, where all have the same places."""
+    """Return what stands at each place of the trees of a column, where all have the same places."""
     columns: dict[str, Column] = {}
     for tree in column:
         if not isinstance(tree, Tree) or not tree.items:
@@ -90,7 +90,7 @@ def _same(spec: Spec, one: Column, other: Column) -> bool:
 
 
 def _says_enough(values: Column) -> bool:
-    """Whether so much is wrong that two functions are hardly the same in it by accident."""
+    """Return whether so much is wrong that two functions are hardly the same in it by accident."""
     large = any(isinstance(v, Float | Text | Dict) or (isinstance(v, Array | Tree)) for v in values)
     return large or len({str(v) for v in values}) > 1
 

@@ -57,7 +57,7 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """Why, as a key of messages.toml."""
+        """Return why, as a key of messages.toml."""
         return self.because.key
 
 
@@ -124,7 +124,7 @@ def judge(
 def wrong_cases(
     spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str, first: bool = False
 ) -> list[Fault]:
-    """Each case that is not right, in each process."""
+    """Return each case that is not right, in each process."""
     observed = [result.cases(name) or () for result in answer]
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
     # an error of the learner's own comes before a wait for the process that had it
@@ -146,7 +146,7 @@ def show(verdict: Verdict, fault: Fault) -> Verdict:
 
 
 def _clearest(wrong: list[Fault]) -> Fault:
-    """The smallest of the wrong cases, of those that are wrong in the commoner way: by an error, or by a value.
+    """Return the smallest of the wrong cases, of those that are wrong in the commoner way: by an error, or by a value.
 
     One that has nothing in it, or an axis of length 1, tells least: there many things are so by accident.
     """
@@ -170,7 +170,7 @@ def _size(one: Fault) -> int:
 
 
 def _own_error(spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str) -> Fault | None:
-    """The first error that is not a wait in vain."""
+    """Return the first error that is not a wait in vain."""
     for i, result in enumerate(answer):
         for n, case in enumerate(result.cases(name) or ()):
             if case.failure and not case.timed_out and (fault := judge_case(spec, case, right[i][n])):
@@ -179,14 +179,14 @@ def _own_error(spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: s
 
 
 def _reason(result: ProcessResult) -> str:
-    """The message for a process that gave no result."""
+    """Return the message for a process that gave no result."""
     if result.status == "raised":
         return "memory" if "MemoryError" in result.text else "stopped"
     return "crashed" if result.status == "died" and result.text.startswith("SIG") else result.status
 
 
 def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | None:
-    """Why one case is not right; None when it is."""
+    """Return why one case is not right; None when it is."""
     if error := case.failure:
         if error.kind == "blank":
             return Fault("todo", Message("todo"))
@@ -220,7 +220,7 @@ def _failed(outcome: str, reason: str, failure: Failure) -> Fault:
 
 
 def _differs(spec: Spec, case: Observation, right: Observation) -> Difference | PrintedDifference | None:
-    """The first of what is compared that is not as the solution has it."""
+    """Return the first of what is compared that is not as the solution has it."""
     assert case.value and right.value
     if wrong := copies(case.value, spec.tolerance):
         return wrong
@@ -234,7 +234,7 @@ def _differs(spec: Spec, case: Observation, right: Observation) -> Difference | 
 
 
 def over_budget(case: Observation) -> Message | None:
-    """How the compiled program breaks its budget, or None."""
+    """Return how the compiled program breaks its budget, or None."""
     budget, traffic = case.budget, case.traffic
     if not budget or traffic is None:
         return None
@@ -263,7 +263,7 @@ MOST_WORK = 1.5  # times the solution's: what is computed again in a backward pa
 
 
 def too_much_work(case: Observation, right: Observation) -> Message | None:
-    """Whether each device computes more than it has to: nothing is divided, or some of it twice.
+    """Return whether each device computes more than it has to: nothing is divided, or some of it twice.
 
     What is no matrix product is not counted. There it shows only where nothing is sent, while the solution sends.
     """
@@ -276,7 +276,7 @@ def too_much_work(case: Observation, right: Observation) -> Message | None:
 
 
 def is_more(a: float, b: float) -> bool:
-    """Whether so many bytes are more; thirds of a byte are rounded, and may differ in the last digit."""
+    """Return whether so many bytes are more; thirds of a byte are rounded, and may differ in the last digit."""
     return a > b and not math.isclose(a, b)
 
 

@@ -76,11 +76,11 @@ class Course:
         self._save({}, exercise)
 
     def step(self, by: int) -> str:
-        """The exercise that many places on, round the end."""
+        """Return the exercise `places` further on, wrapping around at the end."""
         return self.exercises[(self.exercises.index(self.current) + by) % len(self.exercises)]
 
     def following(self) -> str:
-        """Where `n` leads: from a right answer to the next exercise that is not right, else to the next."""
+        """Return the exercise to which `n` leads: after a right answer the next that is not right, else the next."""
         if self.is_right(self.current):
             at = self.exercises.index(self.current)
             unsolved = (e for e in self.exercises[at + 1 :] + self.exercises[:at] if not self.is_right(e))
@@ -93,15 +93,15 @@ class Course:
         return pick(title, self.lang, exercise.partition(".")[2])
 
     def place(self, exercise: str) -> str:
-        """Where its answer stands: `answers/ch03_sharding.py:14`."""
+        """Return the place of its answer: `answers/ch03_sharding.py:14`."""
         return place(self.root, self.answers, exercise, progress.line_of(self.answers, exercise))
 
     def page(self, exercise: str) -> str:
-        """The page of its chapter, in the learner's language; empty where the book is not there."""
+        """Return the page of its chapter, in the learner's language; empty where the book is not there."""
         return progress.page_of(self.root, exercise, self.lang)
 
     def chapter(self, lesson: str) -> str:
-        """A chapter's title in the learner's language, or nothing where it has none."""
+        """Return a chapter's title in the learner's language, or nothing where it has none."""
         try:
             lessons = self.root / "lessons"
             title = read_texts(lessons / lesson / chapters.FILE).get("title", {})
@@ -110,19 +110,19 @@ class Course:
             return ""  # an author is at work on the lesson
 
     def statement(self, exercise: str) -> str:
-        """What it asks for, as Markdown."""
+        """Return what it asks for, as Markdown."""
         try:
             return statement(self.root / "lessons", exercise, self.lang)
         except (OSError, SyntaxError, KeyError):
             return ""  # an author is at work on the lesson
 
     def solution(self, exercise: str) -> str:
-        """The function that solves it. Raises OSError or UnicodeDecodeError."""
+        """Return the function that solves it. Raises OSError or UnicodeDecodeError."""
         lesson, _, name = exercise.partition(".")
         return function_text.text_of(self.root / "solutions" / f"{lesson}.py", name) or ""
 
     def hint(self) -> str:
-        """The next hint for the exercise at hand; after the last one, the last again."""
+        """Return the next hint for the exercise at hand; after the last one, the last again."""
         text, warning = progress.next_hint(self.root / "lessons", self.answers, self.current, self.lang)
         self.warning = warning or self.warning
         given = self.hints.setdefault(self.current, [])
@@ -141,24 +141,24 @@ class Course:
         self.warning = progress.save_state(self.answers, outcomes, self.lang, current) or self.warning
 
     def block(self, exercise: str) -> Block | None:
-        """The words for its verdict, the same as pytest's; None while it has none."""
+        """Return the words for its verdict, the same as pytest's; None while it has none."""
         checked = self.verdicts.get(exercise)
         return block(self.root, self.answers, self.lang, checked) if checked else None
 
     def is_right(self, exercise: str) -> bool:
-        """Whether it was right when it was last checked."""
+        """Return whether it was right when it was last checked."""
         return self.outcomes.get(exercise) == "right"
 
     def is_up_to_date(self, exercise: str) -> bool:
-        """Whether its outcome is that of the answers file as it is now."""
+        """Return whether its outcome is that of the answers file as it is now."""
         return progress.cached_outcome(self.answers, exercise, progress.load_state(self.answers)) is not None
 
     def of(self, lesson: str) -> list[str]:
-        """A lesson's exercises, in order."""
+        """Return a lesson's exercises, in order."""
         return [e for e in self.exercises if e.partition(".")[0] == lesson]
 
     def lessons(self) -> Iterable[str]:
-        """The lessons that have exercises, in order."""
+        """Return the lessons that have exercises, in order."""
         return dict.fromkeys(e.partition(".")[0] for e in self.exercises)
 
     def solved(self) -> str:

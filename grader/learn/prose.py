@@ -32,7 +32,7 @@ def breaks(line: str, width: int) -> list[int]:
 
 
 def wrapped(text: Content, width: int) -> Content:
-    """The text with its lines broken at `width` cells, nothing left at the end of a line."""
+    """Return the text with its lines broken at `width` cells, nothing left at the end of a line."""
     lines = [
         part.rstrip() for line in text.split("\n", allow_blank=True) for part in line.divide(breaks(line.plain, width))
     ]
@@ -40,13 +40,13 @@ def wrapped(text: Content, width: int) -> Content:
 
 
 def hanging(head: Content, text: Content, width: int) -> Content:
-    """A text behind its head, with its further lines below where it begins; `width` cells are for both."""
+    """Return a text behind its head, with its further lines below where it begins; `width` cells are for both."""
     indent = cell_len(head.plain)
     return Content.assemble(head, Content("\n" + " " * indent).join(wrapped(text, max(width - indent, 10)).split("\n")))
 
 
 def marked(text: str, code: str) -> Content:
-    """A text with what stands in backticks in the style `code`, without the backticks."""
+    """Return a text with what stands in backticks in the style `code`, without the backticks."""
     parts = re.split(r"`([^`\n]+)`", text)
     return Content.assemble(*((part, code) if n % 2 else part for n, part in enumerate(parts)))
 

@@ -253,7 +253,7 @@ class Learn(App[None]):
         return MARKS.get(self.course.outcomes.get(exercise, "todo"), NOT_RIGHT)
 
     def _rows(self, width: int) -> list[tuple[str | None, Content]]:
-        """The list in `width` cells: below each chapter mark, outcome, exercise and title in columns."""
+        """Return the list in `width` cells: below each chapter mark, outcome, exercise and title in columns."""
         course = self.course
         rows: list[tuple[str | None, Content]] = []
         outcomes = {e: say(course.outcomes.get(e, "todo"), course.lang) for e in course.exercises}

@@ -76,7 +76,7 @@ class Client:
 
 
 async def _reply(stream: asyncio.StreamReader) -> Reply | None:
-    """The next reply, None at the end. Raises Garbled for a line that is none."""
+    """Return the next reply, None at the end. Raises Garbled for a line that is none."""
     try:
         line = await stream.readline()
     except ValueError:

@@ -102,7 +102,7 @@ class Session:
         self.view.show_message(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.home)))
 
     def solution(self) -> str:
-        """The solution of the exercise at hand."""
+        """Return the solution of the exercise at hand."""
         try:
             return self.course.solution(self.course.current).rstrip()
         except (OSError, UnicodeDecodeError) as error:
@@ -250,7 +250,7 @@ class Session:
             self.view.show_message(" ".join(notes))
 
     def _read(self, lesson: str) -> dict[str, str | None]:
-        """Each exercise's function as text; empty for a file that cannot be read."""
+        """Return each exercise's function as text; empty for a file that cannot be read."""
         path = self.course.answers / f"{lesson}.py"
         try:
             return {e: function_text.text_of(path, e.partition(".")[2]) for e in self.course.of(lesson)}

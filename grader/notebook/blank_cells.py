@@ -10,7 +10,7 @@ from grader.exercise.statements import code_in
 
 
 def blank_cell(blanks: Path, name: str, lang: str) -> str:
-    """The blank, with comments in one language, below all imports of its file, which answers may use."""
+    """Return the blank, with comments in one language, below all imports of its file, which answers may use."""
     tree = ast.parse(blanks.read_text("utf-8"))
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     texts = lesson_words(blanks.parent).get(name) or ExerciseWords()
@@ -19,12 +19,12 @@ def blank_cell(blanks: Path, name: str, lang: str) -> str:
 
 
 def check_cell(name: str) -> str:
-    """The cell that checks an answer; hint and solution stand in comments."""
+    """Return the cell that checks an answer; hint and solution stand in comments."""
     return f'lessons.check("{name}")\n# lessons.hint("{name}")\n# lessons.solution("{name}")'
 
 
 def digest(folder: Path) -> str:
-    """A hash of a chapter's exercises and of how they are checked; empty where it has none."""
+    """Return a hash of a chapter's exercises and of how they are checked; empty where it has none."""
     paths = [folder / "exercises.py", folder / "test_exercises.py"]
     if not all(path.is_file() for path in paths):
         return ""

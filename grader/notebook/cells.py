@@ -51,12 +51,12 @@ class Statement:
 
     @property
     def names(self) -> set[str]:
-        """What it binds."""
+        """Return the names that it binds."""
         return top_level_names(ast.Module([self.node], []))
 
     @property
     def imports(self) -> bool:
-        """Whether it is an import."""
+        """Return whether it is an import."""
         return isinstance(self.node, _IMPORTS)
 
     def used(self) -> set[str]:
@@ -87,7 +87,7 @@ class Gathered:
 
 
 def statements_of(history: Sequence[str]) -> list[Statement]:
-    """The statements of the cells in the order in which they ran; a cell that is no Python never did."""
+    """Return the statements of the cells in the order in which they ran; a cell that is not Python never ran."""
     statements = []
     for number, cell in enumerate(history):
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -100,7 +100,7 @@ def statements_of(history: Sequence[str]) -> list[Statement]:
 
 
 def _body(cell: str) -> tuple[str, int]:
-    """What runs in a cell, and on how many lines above it only a magic stands: `In` has `%%time` as a call."""
+    """Return what runs in a cell, and on how many lines above it only a magic stands: `In` has `%%time` as a call."""
     match syntax_tree(cell).body:
         case [
             ast.Expr(ast.Call(ast.Attribute(attr="run_cell_magic"), [ast.Constant(name), _, ast.Constant(str(body))]))
@@ -110,7 +110,7 @@ def _body(cell: str) -> tuple[str, int]:
 
 
 def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: str = "") -> Gathered:
-    """The file with the function `name` as it stands in the kernel.
+    """Return the file with the function `name` as it stands in the kernel.
 
     history  the cells that have run, as IPython's `In`
     values   the kernel's names, as `user_ns`
@@ -192,7 +192,7 @@ def _text(node: ast.stmt, lines: list[str], first: int) -> str:
 
 
 def _literal(value: Any) -> str:
-    """How Python writes a plain value; empty for any other, and for a long one."""
+    """Return how Python writes a plain value; empty for any other, and for a long one."""
     if type(value) in _PLAIN and sys.getsizeof(value) < LONGEST:
         with contextlib.suppress(Exception):  # whatever an element's repr does
             text = repr(value)

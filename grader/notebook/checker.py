@@ -45,7 +45,7 @@ class Checker:
         atexit.register(self.end)
 
     def check(self, exercise: str) -> CheckReply | Failed:
-        """The verdict on what the answers file has.
+        """Return the verdict on what the answers file has.
 
         Raises Lost, or KeyboardInterrupt; then the process has ended.
         """

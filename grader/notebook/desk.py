@@ -1,6 +1,6 @@
-"""What `import lessons` gives a notebook: begin, check, hint, solution, blank.
+"""Provide `import lessons` in a notebook: begin, check, hint, solution, blank.
 
-A reader's slip raises nothing: the cell shows one sentence, in the notebook's language.
+A reader's mistake raises no exception: the cell shows one sentence, in the notebook's language.
 """
 
 import difflib
@@ -71,29 +71,29 @@ class Desk:
         return None
 
     def check(self, exercise: str) -> Message:
-        """Whether your answer is right, and if it is not, what it did: `lessons.check("read_layout")`.
+        """Check whether your answer is right, and if it is not, show what it did: `lessons.check("read_layout")`.
 
-        What is checked is the function of this name as it stands in the notebook now, with what it uses of other cells:
-        imports, functions, numbers and texts. It runs in a process of its own, which is ended when its time is up.
+        The check takes the function of this name as it is in the notebook now, with what it uses of other cells: imports,
+        functions, numbers and texts. It runs in a separate process, which is ended when its time is up.
         """
         return self._about(exercise, self._checked)
 
     def hint(self, exercise: str) -> Message:
-        """The next hint; after the last one, the last again."""
+        """Show the next hint; after the last one, the last again."""
         return self._about(exercise, self._hint)
 
     def solution(self, exercise: str) -> Message | Code:
-        """A function that solves it."""
+        """Show a function that solves the exercise."""
         return self._about(exercise, lambda exercise: Code(self._solution(exercise)))
 
     def blank(self, exercise: str) -> Message | Code:
-        """The exercise as it was given, to begin anew."""
+        """Show the exercise as it was given, to begin again."""
         return self._about(exercise, lambda exercise: Code(blank_cells.blank_cell(*self._blank(exercise), self.lang)))
 
     # ---- one exercise ----
 
     def _about(self, asked: Any, answer: Callable[[str], Any]) -> Any:
-        """What `answer` says of the exercise that is meant, `read_layout` or `ch03_sharding.read_layout`."""
+        """Return what `answer` says of the exercise that is meant, `read_layout` or `ch03_sharding.read_layout`."""
         name = str(getattr(asked, "__name__", asked)).replace("/", ".")
         if exercise := next((e for e in self._exercises if name in (e, e.partition(".")[2])), ""):
             return answer(exercise)
@@ -142,7 +142,7 @@ class Desk:
         return Message(message, self.lang, head, say(outcome, self.lang), COLOURS.get(outcome, OTHER))
 
     def _after(self, exercise: str, name: str) -> str:
-        """How many exercises of the chapter are right, and which one is next."""
+        """Say how many exercises of the chapter are right, and which one is next."""
         lesson = exercise.partition(".")[0]
         of_lesson = [e for e in self._exercises if e.startswith(f"{lesson}.")]
         left = [e.partition(".")[2] for e in of_lesson if e not in self._right]
@@ -165,7 +165,7 @@ class Desk:
         return (function_text.text_of(self.root / "solutions" / f"{lesson}.py", name) or "").rstrip()
 
     def _blank(self, exercise: str) -> tuple[Path, str]:
-        """The file that has its blank, and its name there."""
+        """Return the file that has its blank, and its name there."""
         lesson, _, name = exercise.partition(".")
         return self.root / "lessons" / lesson / "exercises.py", name
 
@@ -175,7 +175,7 @@ class Desk:
 
 @functools.cache
 def desk() -> Desk:
-    """This kernel's."""
+    """Return this kernel's desk."""
     return Desk()
 
 
@@ -196,7 +196,7 @@ def _shell() -> Any:
 
 
 def _placed(message: str, path: Path, file: Gathered, lang: str) -> str:
-    """The message with places in cells instead of those in the checked file."""
+    """Return the message with places in cells instead of those in the checked file."""
 
     def place(m: re.Match[str]) -> str:
         line = int(m[1] or 0)

@@ -162,7 +162,7 @@ def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
 
 
 def _answers_of(path: Path) -> answers.Answers | None:
-    """Those to another lesson, where they can be read."""
+    """Return the answers to another lesson, if they can be read."""
     try:
         return answers.read(path)
     except (OSError, UnicodeDecodeError):
@@ -243,7 +243,7 @@ def _here(check: Check) -> list[ProcessResult]:
 
 
 def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
-    """The verdict on what was seen of the answer, as the solution was; names a mistake that does the same."""
+    """Return the verdict on what was seen of the answer, as the solution was; names a mistake that does the same."""
     verdict, spec, solution = check.verdict, check.spec, check.cached.solution or []
     machine = check.settings.machine
     if machine and (error := reference.last_words(spec, solution) or reference.fault(spec, solution)):
@@ -338,7 +338,7 @@ def in_words(check: Check, lang: str) -> str:
 
 
 def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
-    """What was seen makes sense, and the check still fails on it: that is not the learner's doing, and is told so."""
+    """Report a check that fails on a well-formed observation, which is not the learner's fault."""
     if os.environ.get(SURFACE):
         raise error
     # nothing is said of what was compared
@@ -358,7 +358,7 @@ def hung_at_import(verdict: Verdict) -> bool:
 
 
 def _own_lines(stack: str, check: Check) -> tuple[CodeLine, ...]:
-    """The learner's lines in faulthandler's traceback, outermost first."""
+    """Return the learner's lines in faulthandler's traceback, outermost first."""
     lines = re.findall(r'File "([^"]+)", line (\d+)', stack)
     numbers = [int(n) for path, n in lines if path == check.verdict.file]
     code = check.source.split("\n")

@@ -144,7 +144,7 @@ class Notes:
             pass
 
     def pace(self, name: str) -> Pace:
-        """How long the mistake takes; once slow is not known to be slow."""
+        """Return how long the mistake takes; once slow is not known to be slow."""
         return {0: Pace.QUICK, 2: Pace.SLOW}.get(self.times.get(name, 1), Pace.UNKNOWN)
 
     def add(self, name: str, slow: bool) -> None:

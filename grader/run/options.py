@@ -15,7 +15,7 @@ LIMIT = "20"  # seconds of one answer
 
 
 def lang_of(config: pytest.Config) -> str:
-    """The language of --lang, else of the locale. Raises pytest.UsageError for an unknown one."""
+    """Return the language of --lang, else of the locale. Raises pytest.UsageError for an unknown one."""
     value = config.getoption("--lang")
     if value is None:
         return locale_language()
@@ -50,7 +50,7 @@ def settings_of(config: pytest.Config, root: Path) -> Settings:
 
 
 def _machine(config: pytest.Config, lang: str) -> Machine | None:
-    """This machine's own devices, with `--device real`."""
+    """Return this machine's own devices, with `--device real`."""
     value = config.option.device
     if value not in DEVICES:
         raise pytest.UsageError(say("bad-device", lang, value=value, devices=", ".join(DEVICES)))

@@ -99,7 +99,7 @@ class Worker:
             self.failed_in = "start"
 
     def see(self, spec: Spec, target: Target) -> list[ProcessResult]:
-        """What every process saw of a file: one result a process. After a failure the others' is "left"."""
+        """Return what every process saw of a file: one result a process. After a failure the others' is "left"."""
         about = target.source, target.oracle
         request = _Request(self.specs.index(spec), str(target.path), tuple(target.names), *about)
         with contextlib.suppress(OSError):
@@ -133,7 +133,7 @@ class Worker:
         return self._status
 
     def _reply(self, seconds: float) -> _Reply:
-        """The worker's next reply, or how it failed."""
+        """Return the worker's next reply, or how it failed."""
         try:
             return decode(_Reply, self._replies.read(seconds))
         except TimeoutError:
@@ -181,7 +181,7 @@ def _cases(result: ProcessResult) -> list[Observation]:
 
 
 def _gather(mine: str, turn: int, seconds: float) -> list[Any]:
-    """What each process has, in order; raises when another does not come within `seconds`.
+    """Return what each process has, in order; raises when another does not come within `seconds`.
 
     Through the coordinator, not by a collective: that might meet a collective of the answer in the other process.
     """

@@ -40,7 +40,7 @@ def find() -> Machine:
 
 
 def fitted(spec: Spec, machine: Machine) -> Spec:
-    """The exercise with the tolerance that these devices need, and without what is `counted_beside`."""
+    """Return the exercise with the tolerance that these devices need, and without what is `counted_beside`."""
     if machine.platform == "cpu":
         return spec
     again = spec.again and (lambda drawn=spec.again: fitted(drawn(), machine))
@@ -57,7 +57,7 @@ def counted_beside(spec: Spec, machine: Machine) -> bool:
 
 
 def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
-    """Why an exercise cannot be checked on this machine, as far as can be said before it is tried."""
+    """Return why an exercise cannot be checked on this machine, as far as can be said before it is tried."""
     if spec.processes > 1 and not in_cluster:
         return Message("real-processes", {"processes": spec.processes})
     if spec.processes == 1 and place().processes > 1:  # the member of the cluster has the devices
@@ -68,6 +68,6 @@ def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
 
 
 def too_few(spec: Spec, machine: Machine, error: str) -> Message:
-    """Why it cannot, now that the reference solution has not come out right here either."""
+    """Return why it cannot, now that the reference solution has not come out right here either."""
     values = {"count": machine.count, "platform": machine.platform, "wanted": spec.devices, "error": error}
     return Message("real-too-few" if machine.count < spec.devices else "real-otherwise", values)

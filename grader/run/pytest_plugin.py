@@ -96,7 +96,7 @@ def check(request: pytest.FixtureRequest) -> Recorder:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """A draft's exercises are nobody's yet; a test_NAME.py that a page shows is the page's."""
+    """Ignore drafts, and every test_NAME.py that a page shows, which belongs to the page."""
     if collection_path.is_dir():
         return True if chapters.is_draft(collection_path) else None
     shown = (collection_path.parent / chapters.FILE).exists() and collection_path.name != progress.TESTS
@@ -105,7 +105,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Any:
-    """The lessons' tests are imported here, and with them JAX."""
+    """Import the lessons' tests, and with them JAX."""
     with for_good():
         return (yield)
 
@@ -169,7 +169,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _verdict(report: Any) -> PytestVerdict | None:
-    """What `pytest_runtest_makereport` gave the report to carry."""
+    """Return what `pytest_runtest_makereport` gave the report to carry."""
     data = getattr(report, "verdict", None)
     return PytestVerdict(**data) if data else None
 
@@ -290,5 +290,5 @@ def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
 
 
 def _helps() -> bool:
-    """Whether this pytest only helps process 0 of a cluster, which reports."""
+    """Return whether this pytest only helps process 0 of a cluster, which reports."""
     return place().index > 0

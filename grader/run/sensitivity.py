@@ -115,7 +115,7 @@ def _left(
 
 
 def _called(function: Callable[..., Any], args: Args, spec: Spec) -> Call:
-    """The function of all its arguments; where the exercise compiles it, once for what may be drawn anew."""
+    """Return the function of all its arguments; where the exercise compiles it, once for what may be drawn anew."""
     import jax
 
     if spec.how != "jit":
@@ -139,7 +139,7 @@ def _called(function: Callable[..., Any], args: Args, spec: Spec) -> Call:
 
 
 def _says_nothing(value: Value) -> bool:
-    """Whether no number of a result is finite: then nothing can change it."""
+    """Return whether no number of a result is finite: then nothing can change it."""
     numbers = [whole for x in arrays_in(value) if x.has_numbers and not x.partial and (whole := x.whole()) is not None]
     return bool(numbers) and all(x.dtype.kind == "f" and not np.isfinite(x).any() for x in numbers)
 

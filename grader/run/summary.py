@@ -10,7 +10,7 @@ from grader.say.checked import Checked
 
 
 def in_order(run: PytestRun) -> list[PytestVerdict]:
-    """The verdicts in the book's order; under xdist they come in any."""
+    """Return the verdicts in the book's order; under xdist they come in any."""
     order = {name: n for n, name in enumerate(run.all_exercises)}
     return sorted(run.verdicts, key=lambda v: order.get(v.exercise, len(order)))
 
@@ -63,7 +63,7 @@ def _progress(run: PytestRun, verdicts: list[PytestVerdict], following: str | No
 
 
 def _next(run: PytestRun, verdicts: list[PytestVerdict]) -> str | None:
-    """The first that was checked and is not right, else the first of the others not known to be right."""
+    """Return the first that was checked and is not right, else the first of the others not known to be right."""
     for verdict in verdicts:
         if verdict.outcome not in ("right", "skipped"):
             return verdict.exercise

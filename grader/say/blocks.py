@@ -22,7 +22,7 @@ class Block:
 
 
 def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
-    """The words for an exercise of the project at `root`, on an answer in `folder`."""
+    """Return the words for an exercise of the project at `root`, on an answer in `folder`."""
     texts = exercise_words(root / "lessons", checked.exercise)
     title = f" · {pick(texts.title, lang)}" if texts.title else ""
     _, colour = MARKS.get(checked.outcome, ("s", "yellow"))
@@ -32,7 +32,7 @@ def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
 
 
 def place(root: Path, folder: Path, exercise: str, line: int) -> str:
-    """Where an answer stands, as editors open it: `answers/ch03_sharding.py:14`."""
+    """Return where an answer stands, as editors open it: `answers/ch03_sharding.py:14`."""
     path = folder / f"{exercise.partition('.')[0]}.py"
     base = home(root)
     shown = path.relative_to(base) if path.is_relative_to(base) else path

@@ -14,7 +14,7 @@ ADVICE = re.compile(
 
 
 def abridged(text: str, more: str = "", lines: int = 3, most: int = 300) -> str:
-    """The first lines of an error, and of the others at most two that name an axis, an argument or a size.
+    """Return the first lines of an error, and of the others at most two that name an axis, an argument or a size.
 
     more  what follows after an empty line
     """

@@ -24,7 +24,7 @@ OBVIOUS = {f"differs-{kind}" for kind in ("number", "equal", "type", "none", "ke
 
 
 def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
-    """The whole explanation, several lines, no colour. Empty for a right answer that has deleted nothing."""
+    """Return the whole explanation, several lines, no colour. Empty for a right answer that has deleted nothing."""
     lost = [say(verdict.deleted.key, lang, **verdict.deleted.values)] if verdict.deleted else []
     if verdict.outcome == "right":
         return "\n".join(lost)
@@ -79,7 +79,7 @@ def _other_calls(difference: OtherCalls, lang: str) -> str:
 
 
 def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) -> list[str]:
-    """A call that gives what it should, to be held beside the one that does not."""
+    """Return a call that gives what it should, to be held beside the one that does not."""
     args = verdict.near.values.get("args") if verdict.near else None
     if not isinstance(args, tuple) or not args:
         return []
@@ -94,7 +94,7 @@ def _either(places: Sequence[str], lang: str) -> str:
 
 
 def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
-    """Why the answer may be wrong, where we know: a mistake, one that is likely, or what it nearly is."""
+    """Return why the answer may be wrong, where we know: a mistake, one that is likely, or what it nearly is."""
     if verdict.together:
         each = "\n".join(f"· {mistake_words(spec, mistake, lang)}" for mistake in verdict.together)
         return say("together", lang, n=len(verdict.together)) + "\n" + each
@@ -105,7 +105,7 @@ def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
 
 
 def mistake_words(spec: Exercise, mistake: str, lang: str, key: str = "mistake") -> str:
-    """The name and the explanation of a known mistake, from words.toml, as a message says them."""
+    """Return the name and the explanation of a known mistake, from words.toml, as a message says them."""
     words = exercise_words(spec.folder.parent, spec.exercise).mistakes.get(mistake)
     if not (words and words.name and words.text):
         return mistake
@@ -113,7 +113,7 @@ def mistake_words(spec: Exercise, mistake: str, lang: str, key: str = "mistake")
 
 
 def near_words(near: Message, lang: str) -> str:
-    """The sentence of a near miss; a value may itself be words, or several."""
+    """Return the sentence of a near miss; a value may itself be words, or several."""
 
     def words(value: object) -> object:
         if isinstance(value, tuple):
@@ -129,7 +129,7 @@ def _line(label: str, text: str, lang: str) -> str:
 
 
 def _difference(difference: Difference | PrintedDifference, none: bool, lang: str) -> tuple[str, list[str], str]:
-    """What is said of a difference: a message's key, what came back and what was expected, the message.
+    """Return what is said of a difference: a message's key, what came back and what was expected, the message.
 
     none  whether None is the answer to some inputs
     """
@@ -197,7 +197,7 @@ def _beside(difference: Difference, lang: str) -> tuple[str, str]:
 
 
 def _held(x: Value, device: int, lang: str) -> str:
-    """The block that a device holds, as an index: `[0:4, 0:2]`."""
+    """Return the block that a device holds, as an index: `[0:4, 0:2]`."""
     bounds = x.where.get(device) if isinstance(x, Array) else None
     if bounds is None or not isinstance(x, Array):
         return say("holds-nothing", lang)
@@ -232,7 +232,7 @@ def _bytes(n: int | float, lang: str) -> str:
 
 
 def _stack_lines(stack: str, file: str) -> Sequence[CodeLine]:
-    """The learner's lines in faulthandler's traceback, outermost first."""
+    """Return the learner's lines in faulthandler's traceback, outermost first."""
     numbers = [int(n) for path, n in re.findall(r'File "([^"]+)", line (\d+)', stack) if path == file]
     if not numbers:
         return []
@@ -241,6 +241,6 @@ def _stack_lines(stack: str, file: str) -> Sequence[CodeLine]:
 
 
 def _shown(path: str, spec: Exercise) -> str:
-    """A path as the learner writes it: from the folder above lessons/, when it lies there."""
+    """Return a path as the learner writes it: from the folder above lessons/, when it lies there."""
     p = Path(path)
     return str(p.relative_to(spec.root)) if p.is_relative_to(spec.root) else str(p)

@@ -39,7 +39,7 @@ FEW = 24  # numbers of an argument that are shown
 
 
 def call(name: str, args: Sequence[Value], lang: str) -> str:
-    """The call with its arguments; of long ones the beginning and the end, of small arrays the numbers."""
+    """Return the call with its arguments; of long ones the beginning and the end, of small arrays the numbers."""
     texts = [show(arg, lang, brief=True) + _all_numbers(arg) for arg in args]
     if sum(map(len, texts)) > CALL:
         texts = [show(arg, lang, brief=True) for arg in args]
@@ -56,13 +56,13 @@ def arrays(of: Sequence[Value], lang: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning and the end of what is too long: what decides may stand at either."""
+    """Return the beginning and the end of what is too long: what decides may stand at either."""
     most = max(most, 20)
     return text if len(text) <= most else f"{text[: most // 2].rstrip()} … {text[len(text) - most // 2 :].lstrip()}"
 
 
 def _all_numbers(x: Value) -> str:
-    """The numbers of a small array, as ` = [1 2 3]`."""
+    """Return the numbers of a small array, as ` = [1 2 3]`."""
     if not isinstance(x, Array) or x.traced or (numbers := x.whole()) is None or not 0 < numbers.size <= FEW:
         return ""
     return f" = {_numbers(numbers)}"
@@ -75,7 +75,7 @@ def _numbers(x: np.ndarray) -> str:
 
 
 def around(x: Value, at: str) -> str:
-    """The numbers beside the one at this index, as `[3, 0:5] = [0.1 0.2 0.3 0.4 0.5]`; "" for the first few."""
+    """Return the numbers beside the one at this index, as `[3, 0:5] = [0.1 0.2 0.3 0.4 0.5]`; "" for the first few."""
     index = [int(n) for n in re.findall(r"\d+", at)]
     if not isinstance(x, Array) or len(index) != len(x.shape) or not index:
         return ""
@@ -93,7 +93,7 @@ def around(x: Value, at: str) -> str:
 
 
 def show(x: Value, lang: str, brief: bool = False, numbers: str = "") -> str:
-    """A value in a few words; brief leaves out the numbers of arrays and the longer remarks.
+    """Return a value in a few words; brief leaves out the numbers of arrays and the longer remarks.
 
     numbers  of an array, in place of the first
     """
@@ -153,7 +153,7 @@ def _tree(x: Tree, lang: str) -> str:
 
 
 def _range(x: Value) -> str:
-    """A slice as it is written between brackets: `0:12`, `:`, `::2`."""
+    """Return a slice as it is written between brackets: `0:12`, `:`, `::2`."""
     assert isinstance(x, Slice)
     start, stop, step = ("" if isinstance(item, Nothing) else str(getattr(item, "number", "?")) for item in x.items)
     return f"{start}:{stop}" + (f":{step}" if step else "")

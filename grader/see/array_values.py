@@ -67,18 +67,18 @@ class Array(Value):
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the bytes of all blocks are here."""
+        """Return whether the bytes of all blocks are here."""
         return bool(self.blocks) and all(block.base64 is not None for block in self.blocks)
 
     def numbers(self, block: Block) -> np.ndarray:
-        """A block's numbers. Raises ValueError or TypeError when its bytes are not what they should be."""
+        """Return a block's numbers. Raises ValueError or TypeError when its bytes are not what they should be."""
         import ml_dtypes  # noqa: F401 (teaches NumPy the names bfloat16, float8_…)
 
         data = base64.b64decode(block.base64 or "")
         return np.frombuffer(data, np.dtype(self.dtype)).reshape([b - a for a, b in block.bounds])
 
     def whole(self) -> np.ndarray | None:
-        """All numbers, where this process has them."""
+        """Return all numbers, where this process has them."""
         return self.numbers(self.blocks[0]) if self.has_numbers and not self.partial else None
 
     def validate(self) -> None:
@@ -102,14 +102,14 @@ class Array(Value):
 
 
 def size(x: Value) -> int:
-    """How much of it there is to look at: every number of an array, every item of a tree."""
+    """Return how much of it there is to examine: every number of an array, every item of a tree."""
     if isinstance(x, Array):
         return max(1, math.prod(x.shape))
     return 1 + sum(map(size, x.items)) if isinstance(x, Tree) else 1
 
 
 def arrays_in(x: Value) -> Iterator[Array]:
-    """Every array of a value, wherever it is."""
+    """Yield every array of a value, wherever it is."""
     if isinstance(x, Array):
         yield x
     for item in x.items if isinstance(x, Tree) else ():

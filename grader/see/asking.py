@@ -45,7 +45,7 @@ class Desk:
         self._open: dict[socket.socket, json_lines.Reader] = {}
 
     def questions(self) -> list[tuple[socket.socket, int, int]]:
-        """What has been asked since: where the reply goes, of which argument, for which number."""
+        """Return what has been asked since: where the reply goes, of which argument, for which number."""
         with contextlib.suppress(BlockingIOError):
             while len(self._open) < self.MOST:
                 line, _ = self._door.accept()

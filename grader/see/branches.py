@@ -29,7 +29,7 @@ class Alone:
 
 
 def failure(function: Callable[..., Any], args: tuple[Any, ...], path: str) -> Failure | None:
-    """What would never end, with the line of the file `path` that calls it; None where nothing is found."""
+    """Return what would never end, with the line of the file `path` that calls it; None where nothing is found."""
     import jax
 
     program, arrays = of_arrays(function, args)
@@ -48,14 +48,14 @@ def _called(step: Any) -> str:
 
 
 def _lines(step: Any, path: str) -> tuple[CodeLine, ...]:
-    """The innermost line of the file that led to an operation."""
+    """Return the innermost line of the file that led to an operation."""
     traceback = step.source_info.traceback
     frames = [f for f in traceback.frames if f.file_name == path] if traceback else []
     return tuple((f.line_num, linecache.getline(path, f.line_num).strip()) for f in frames[:1])
 
 
 def _walk(jaxpr: Any, given: Sequence[Axes], alone: Axes, inside: str) -> tuple[Iterator[Alone], list[Axes]]:
-    """What stands alone in a traced program, and along which axes its results differ.
+    """Find the operations in a traced program that not all devices reach, and the axes along which its results differ.
 
     given  along which its arguments do · alone: along which devices have parted on the way here, and in what
     """
@@ -76,7 +76,7 @@ def _walk(jaxpr: Any, given: Sequence[Axes], alone: Axes, inside: str) -> tuple[
 
 
 def _step(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterable[Alone], list[Axes]]:
-    """The same of one operation. Of a scan one turn is looked at: nothing is said that may not be so."""
+    """Do the same for one operation. Of a scan one iteration is examined, so nothing uncertain is reported."""
     name, several = step.primitive.name, len(step.outvars)
     if name == "axis_index":
         return (), [_along(step)]
@@ -100,7 +100,7 @@ def _step(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterabl
 
 
 def _while(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterable[Alone], list[Axes]]:
-    """A loop, turned until nothing more differs: it parts devices where its condition differs."""
+    """Walk a loop until nothing more differs: it separates devices if its condition differs between them."""
     p = step.params
     first, second = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
     asked, fixed, carried = ins[:first], ins[first:second], ins[second:]
@@ -119,17 +119,17 @@ def _as_many(ins: list[Axes], several: int) -> list[Axes]:
 
 
 def _program(parameter: Any) -> Any:
-    """A parameter that is a traced program, or None."""
+    """Return a parameter that is a traced program, or None."""
     inner = getattr(parameter, "jaxpr", parameter)
     return inner if hasattr(inner, "eqns") else None
 
 
 def _along(step: Any) -> Axes:
-    """The mesh axes of a collective, or of `axis_index`."""
+    """Return the mesh axes of a collective, or of `axis_index`."""
     return _names([step.params.get("axes", step.params.get("axis_name", ()))])
 
 
 def _names(spec: Iterable[Any]) -> Axes:
-    """The names in a PartitionSpec, or in a parameter."""
+    """Return the names in a PartitionSpec, or in a parameter."""
     entries = [entry if isinstance(entry, tuple | list) else (entry,) for entry in spec]
     return frozenset(name for entry in entries for name in entry if isinstance(name, str))

@@ -19,7 +19,7 @@ class Watch:
         self.args = tuple(self._watched(place, x) for place, x in enumerate(args))
 
     def calls(self) -> tuple[Called, ...]:
-        """The different calls, function by function, in order: the first of many."""
+        """Return the different calls, function by function, in order: the first of many."""
         return tuple(call for _, calls in sorted(self._seen.items()) for call in calls)
 
     def _watched(self, place: int, x: Any) -> Any:

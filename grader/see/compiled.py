@@ -14,7 +14,7 @@ Compiler = Callable[[Callable[..., Any], tuple[Any, ...], Budget | None], Compil
 
 
 def budget_of(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
-    """What the exercise allows for these arguments."""
+    """Return what the exercise allows for these arguments."""
     budget = spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
     return replace(budget, work=True) if budget and spec.work else budget
 
@@ -78,7 +78,7 @@ def _step_by_step(closed: Any, leaves: list[Any]) -> int:
 
 
 def is_data(arg: Any) -> bool:
-    """Whether an argument is arrays only, which can be traced."""
+    """Return whether an argument is arrays only, which can be traced."""
     import jax
     import numpy as np
 
@@ -87,7 +87,7 @@ def is_data(arg: Any) -> bool:
 
 
 def of_arrays(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function as one of its arrays only, which can be traced, and these arrays."""
+    """Return the function as one of its arrays only, which can be traced, and these arrays."""
     places = places_of(args)
 
     def program(*arrays: Any) -> Any:
@@ -100,12 +100,12 @@ def of_arrays(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Call
 
 
 def places_of(args: tuple[Any, ...]) -> list[int]:
-    """Which of the arguments are arrays, or trees of nothing else."""
+    """Return which of the arguments are arrays, or trees of nothing else."""
     return [i for i, arg in enumerate(args) if is_data(arg)]
 
 
 def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Traffic | Unreadable:
-    """What a compiled program's text sends, or why that cannot be told. budget: says what is counted beside."""
+    """Return what a compiled program's text sends, or why that cannot be told. budget: says what is counted beside."""
     from minipod import traffic
     from minipod.hlo import hiding
     from minipod.hlo import text as hlo
@@ -128,7 +128,7 @@ def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Tra
 
 
 def _flops(text: str) -> int | None:
-    """What a device multiplies and adds in matrix products; None where that cannot be told."""
+    """Return what a device multiplies and adds in matrix products; None where that cannot be told."""
     from minipod.hlo import text as hlo
     from minipod.hlo.work import work
 

@@ -21,7 +21,7 @@ class Before:
         self.states, self.settings = list(map(_state, args)), _settings()
 
     def change(self) -> Change | None:
-        """The first argument that has changed, or else the first setting; None where all is as it was."""
+        """Return the first argument that has changed, or else the first setting; None where all is as it was."""
         for place, (arg, state) in enumerate(zip(self.args, self.states, strict=True)):
             if _state(arg) != state:
                 return Change(argument=place)
@@ -46,7 +46,7 @@ def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _state(x: Any) -> object:
-    """What differs once a container has other things in it, or in another order, or an array other numbers.
+    """Return what differs once a container has other things in it, or in another order, or an array other numbers.
 
     What cannot be changed in place, or only by JAX, which deletes what is donated, is told by its identity.
     """

@@ -27,7 +27,7 @@ class UnknownCall(Exception):
 
 
 def measured(result: ProcessResult, name: str, cases: list[tuple[tuple[Any, ...], Budget | None]]) -> ProcessResult:
-    """A room's result with each program's value, placement and traffic in its place.
+    """Replace each program in a sandbox's result by its value, placement and traffic.
 
     name   the exercise's function
     cases  the arguments, and the budget, of each case

@@ -45,7 +45,7 @@ class Failure:
 
     @property
     def is_timeout(self) -> bool:
-        """Whether a collective gave up because the other process did not come."""
+        """Return whether a collective gave up because the other process did not come."""
         return LEFT_ALONE.search(self.text) is not None
 
 
@@ -76,7 +76,7 @@ class Traffic:
 
     @property
     def count(self) -> int:
-        """How many collectives are carried out, those of unknown loops left out."""
+        """Return how many collectives are carried out, those of unknown loops left out."""
         return sum(transfer.times or 0 for transfer in self.transfers)
 
 
@@ -119,7 +119,7 @@ class Observation:
 
     @property
     def timed_out(self) -> bool:
-        """Whether it waited in vain for another process."""
+        """Return whether it waited in vain for another process."""
         return self.failure is not None and self.failure.is_timeout
 
     def validate(self) -> None:
@@ -167,12 +167,12 @@ class ProcessResult:
     begun: int = 0
 
     def cases(self, name: str) -> tuple[Observation, ...] | None:
-        """What the function did; None where it did nothing."""
+        """Return what the function did; None where it did nothing."""
         return self.file.functions.get(name)
 
 
 def received(result: forked.Result, begun: int = 0) -> ProcessResult:
-    """What a child returned, which was encoded; an answer may have forged it."""
+    """Return what a child returned, which was encoded; an answer may have forged it."""
     try:
         about: dict[str, Any] = {"text": decode(str, result.text), "output": decode(str, result.output)}
         about |= {"ready": decode(bool, result.ready), "seconds": decode(float, result.seconds)}
@@ -186,7 +186,7 @@ def received(result: forked.Result, begun: int = 0) -> ProcessResult:
 
 
 def is_complete(spec: Spec, cases: int, result: ProcessResult) -> bool:
-    """Whether a process saw all that the exercise asks for, on so many cases, or says how it ended."""
+    """Return whether a process saw all that the exercise asks for, on so many cases, or says how it ended."""
     if result.status != "ok" or result.file.load:
         return result.status != "malformed"
     observed = result.cases(spec.name)
@@ -196,7 +196,7 @@ def is_complete(spec: Spec, cases: int, result: ProcessResult) -> bool:
 
 
 def _is_measured(spec: Spec, case: Observation) -> bool:
-    """Whether there is what a budget is compared with."""
+    """Return whether there is what a budget is compared with."""
     if spec.how != "jit" or isinstance(case.traffic, Unreadable):
         return True
     budget, traffic = case.budget, case.traffic

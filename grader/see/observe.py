@@ -133,7 +133,7 @@ def _packed(args: tuple[Any, ...]) -> tuple[Value, ...]:
 
 
 def all_fine(mine: bool) -> bool:
-    """Whether every process of the cluster has come here and is fine."""
+    """Return whether every process of the cluster has come here and is fine."""
     import jax
 
     turn = next(_turns)
@@ -164,7 +164,7 @@ def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
 def observe(
     function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path, compiler: Compiler | None = None
 ) -> Observation:
-    """One case. compiler: takes the place of `compiled` where how="jit"."""
+    """Observe one case. compiler: replaces `compiled` if how="jit"."""
     before, budget, as_found, watch = _packed(args), budget_of(spec, args), Before(args), Watch(args)
     value, failure, traffic, leaves = None, None, None, None
     tee = _Tee(sys.stdout)
@@ -223,7 +223,7 @@ def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str 
 
 
 def failure_of(error: BaseException, path: Path) -> Failure:
-    """An error as data: its type, first words, and the lines of `path` that led to it."""
+    """Return an error as data: its type, first words, and the lines of `path` that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
     lines: list[CodeLine] = [(f.lineno, f.line or "") for f in frames if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):

@@ -88,7 +88,7 @@ def _is_jax_type(x: Any) -> bool:
 
 
 def _entry(entry: Any) -> Entry:
-    """One dimension of a PartitionSpec; P("x") and P(("x",)) mean the same."""
+    """Pack one entry of a PartitionSpec; P("x") and P(("x",)) mean the same."""
     if entry is None or isinstance(entry, str):
         return entry
     if isinstance(entry, tuple):
@@ -163,7 +163,7 @@ def _bounds(index: tuple[slice, ...], shape: tuple[int, ...]) -> Bounds:
 
 
 def _array(x: np.ndarray, data: bool) -> Array:
-    """An array on the host, whole."""
+    """Pack an array on the host, whole."""
     if x.dtype.hasobject or x.dtype.kind in "SUMm" or x.dtype.type is np.void:  # texts, dates, records: no numbers
         objects = tuple(pack(v) for v in x.ravel()[:100])
         return Array(x.dtype.name, x.shape, objects=objects, first=repr(x.ravel()[:4].tolist())[:60])
@@ -179,7 +179,7 @@ def _block(bounds: Bounds, x: np.ndarray, data: bool) -> Block:
 
 
 def _first(x: np.ndarray, most: int = 6) -> str:
-    """The first numbers on one line: `[0.25 1.5 …]`, `2.5` for no dimension."""
+    """Return the first numbers on one line: `[0.25 1.5 …]`, `2.5` for no dimension."""
     flat = x.ravel()[:most]
     if x.dtype.name in ("bfloat16",) or x.dtype.name.startswith("float8"):
         flat = flat.astype(np.float32)

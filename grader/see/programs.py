@@ -89,7 +89,7 @@ class _silent:
 
 
 def filled(result: Value, arrays: Sequence[Value]) -> Value:
-    """A program's result with its arrays put in. Raises IndexError or ValueError where they do not fit."""
+    """Return a program's result with its arrays put in. Raises IndexError or ValueError where they do not fit."""
     if isinstance(result, Other) and result.name == Result.__name__:
         return arrays[int(result.repr)]
     if isinstance(result, Tree):

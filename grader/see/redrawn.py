@@ -17,7 +17,7 @@ Args = tuple[Any, ...]
 
 
 def places(names: Sequence[str], cases: Sequence[Args]) -> dict[str, Place]:
-    """What can be drawn anew in every case, by the name that code gives it: `b1`, `params["w"]`."""
+    """Return what can be drawn anew in every case, by the name that code gives it: `b1`, `params["w"]`."""
     result: dict[str, Place] = {}
     plain = are_plain(cases)
     for i, name in enumerate(names):
@@ -32,12 +32,12 @@ def places(names: Sequence[str], cases: Sequence[Args]) -> dict[str, Place]:
 
 
 def are_plain(cases: Sequence[Args]) -> bool:
-    """Whether no call has an array, a mesh, a function or an object."""
+    """Return whether no call has an array, a mesh, a function or an object."""
     return all(_is_plain(x) for args in cases for x in args)
 
 
 def redrawn(args: Args, place: Place, draw: int, about: object, others: Sequence[Any]) -> Args | None:
-    """The arguments, copied, with another value at this place; None where there is none.
+    """Return the arguments, copied, with another value at this place; None where there is none.
 
     draw    below DRAWS; of an array's entries half are drawn anew, then the others, then all: each of them counts
     about   what the draw is for: the same gives the same
@@ -63,7 +63,7 @@ def redrawn(args: Args, place: Place, draw: int, about: object, others: Sequence
 
 
 def _other(old: Any, draw: int, about: object, others: Sequence[Any], key: str | None) -> Any:
-    """What else an argument, or its entry, is in other calls."""
+    """Return what else an argument, or its entry, is in other calls."""
     every = others if key is None else [x[key] for x in others if key in x]
     values = {repr(x): x for x in every if repr(x) != repr(old)}
     if len(values) < DRAWS:
@@ -73,7 +73,7 @@ def _other(old: Any, draw: int, about: object, others: Sequence[Any], key: str |
 
 
 def copied(args: Args) -> Args:
-    """The same once more: what a call donates or changes is its own."""
+    """Copy the arguments, so that a call can donate or change its own."""
     return tuple(_mapped(x, lambda leaf: _like(leaf, np.array(leaf)) if _is_array(leaf) else leaf) for x in args)
 
 
@@ -113,7 +113,7 @@ def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _drawn(x: Any, draw: int, half: np.random.Generator, rng: np.random.Generator) -> Any:
-    """A number, or an array, drawn anew. half: gives the half of the entries, the same for each draw."""
+    """Draw a number, or an array, anew. half: gives the half of the entries, the same for each draw."""
     if type(x) is float:
         return x * rng.uniform(*FACTORS[draw])
     old = np.asarray(x)
@@ -136,7 +136,7 @@ def _drawn(x: Any, draw: int, half: np.random.Generator, rng: np.random.Generato
 
 
 def _like(x: Any, numbers: np.ndarray) -> Any:
-    """An array of these numbers, where x lies."""
+    """Return an array of these numbers, where x lies."""
     import jax
 
     if isinstance(x, np.ndarray):

@@ -30,7 +30,7 @@ def dumps(cases: list[tuple[Any, ...]], kept: list[Asked]) -> bytes:
 
 
 def loads(data: bytes) -> list[tuple[Any, ...]]:
-    """What `dumps` was given, in a process with the same number of devices."""
+    """Return what `dumps` was given, in a process with the same number of devices."""
     return pickle.loads(data)
 
 
@@ -62,7 +62,7 @@ class _Pickler(cloudpickle.Pickler):
 
 
 def _reduced(x: Any) -> tuple[Any, ...]:
-    """How to make this array again: from one process's shards, each with its device's number."""
+    """Return how to make this array again: from one process's shards, each with its device's number."""
     import jax
     import jax.numpy as jnp
 

@@ -126,7 +126,7 @@ class Tree(Value):
 
     @property
     def labels(self) -> list[Any]:
-        """How each item is called in a path: its key, or its place."""
+        """Return how each item is called in a path: its key, or its place."""
         return list(range(len(self.items)))
 
 
@@ -165,7 +165,7 @@ class Dict(Tree):
         return list(map(_label, self.keys))
 
     def in_order_of(self, other: "Dict") -> "Dict | None":
-        """The same dict with its keys in another's order; None where the keys differ."""
+        """Return the same dict with its keys in another's order; None where the keys differ."""
         items = dict(zip(self.keys, self.items, strict=True))
         if len(self.keys) != len(other.keys) or items.keys() != set(other.keys):
             return None
@@ -203,7 +203,7 @@ class Other(Value):
 
 
 def leaves(x: Value, path: str = "") -> dict[str, Value]:
-    """The leaves of a tree by path, spelled as in `Difference.path`."""
+    """Return the leaves of a tree by path, spelled as in `Difference.path`."""
     if not isinstance(x, Tree) or isinstance(x, Slice):
         return {path: x}
     result: dict[str, Value] = {}

@@ -20,7 +20,7 @@ class Malformed(ValueError):
 
 
 def encode(x: Any) -> Any:
-    """A dataclass, or a container of such, as JSON data; each carries the name of its class."""
+    """Return a dataclass, or a container of such, as JSON data; each carries the name of its class."""
     if isinstance(x, _PLAIN):
         return x
     if isinstance(x, tuple | list):
@@ -33,7 +33,7 @@ def encode(x: Any) -> Any:
 
 
 def decode(kind: type[T], data: object) -> T:
-    """What `encode` made of a `kind`. A class with subclasses stands for any of them.
+    """Return what `encode` made of a `kind`. A class with subclasses stands for any of them.
 
     Raises Malformed, also where the object's own `validate` does.
     """
@@ -106,7 +106,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 @functools.cache
 def _named(kind: type) -> dict[str, type]:
-    """The dataclasses that a class stands for, by name."""
+    """Return the dataclasses that a class stands for, by name."""
     kinds = {kind.__name__: kind} if dataclasses.is_dataclass(kind) else {}
     for inner in kind.__subclasses__():
         kinds |= _named(inner)

@@ -36,7 +36,7 @@ class Choice:
 
     @property
     def fits(self) -> bool | None:
-        """Whether it fits; None if only a compiled plan can tell."""
+        """Return whether it fits; None if only a compiled plan can tell."""
         return verdict(self.held, self.most, self.room)
 
 
@@ -94,7 +94,7 @@ def _choice(of: Model, on: Slice, name: str, data: int, m: int) -> Choice:
 
 
 def table(made: list[Choice]) -> Table:
-    """A table with a row for each layout, in GB and ms."""
+    """Return a table with a row for each layout, in GB and ms."""
     columns = (
         "layout", "data", "model", "holds", "fits", "sent: data", "model", "compute", "memory", "network",
         "bound",

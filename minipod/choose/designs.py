@@ -89,7 +89,7 @@ class Design:
 
 
 def design(of: Model, on: Slice | str, **sizes: int) -> Design:
-    """The layout of a model with these sizes of mesh axes; axes of `AXES` that are not named have size 1.
+    """Evaluate the layout of a model with these sizes of mesh axes; axes of `AXES` that are not named have size 1.
 
     on: a slice or its name. ValueError, in one sentence, for sizes that the slice or the model does not allow.
     """
@@ -115,7 +115,7 @@ def verdict(held: float, most: float, room: float) -> bool | None:
 
 
 def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
-    """Why there is no such layout, in a sentence; "" if there is."""
+    """Return why there is no such layout, in a sentence; "" if there is."""
     if other := [axis for axis in sizes if axis not in AXES]:
         return f"no axis is called {other[0]}: choose from {', '.join(AXES)}"
     if prod(sizes.values()) != on.devices:
@@ -174,7 +174,7 @@ def _message(name: str, op: str, axes: tuple[str, ...], size: float, times: int,
 
 
 def _width(of: Model, by: Mapping[str, int]) -> float:
-    """Bytes of one activation of a device, [tokens, width]."""
+    """Return the bytes of one activation of a device, [tokens, width]."""
     cut = by["data"] * by["fsdp"] * by["expert"] * by["sequence"]
     return of.tokens / cut * of.width * of.weight
 
@@ -185,7 +185,7 @@ def _own(of: Model, by: Mapping[str, int]) -> float:
 
 
 def _scores(of: Model, by: Mapping[str, int]) -> float:
-    """Bytes of one layer's attention scores, f32, if they are written to memory."""
+    """Return the bytes of one layer's attention scores, f32, if they are written to memory."""
     cut = by["data"] * by["fsdp"] * by["expert"] * by["sequence"] * by["tensor"]
     return 4.0 * of.heads * of.tokens * of.length / cut
 
@@ -243,7 +243,7 @@ def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tup
 
 @cache
 def laid(on: str, sizes: tuple[int, ...]) -> tuple[dict[str, int], Any, torus.Torus | None]:
-    """The mesh of `AXES` on a slice: its sizes, the link, and the torus on which it lies (None for GPUs)."""
+    """Return the mesh of `AXES` on a slice: its sizes, the link, and the torus on which it lies (None for GPUs)."""
     from minipod.pods import absent
 
     mesh = absent.mesh(on, **dict(zip(AXES, sizes, strict=True)))

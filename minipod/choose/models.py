@@ -84,7 +84,7 @@ class Shape:
         return round(self.layers * (attention + mlp)) + self.spread
 
     def model(self, rows: int, length: int, scores: bool = False) -> Model:
-        """The model in training, with Adam in f32 and all else in bf16.
+        """Return the model in training, with Adam in f32 and all else in bf16.
 
         rows, length: of the batch. scores: whether attention writes its scores to memory, see `Model.heads`.
         """
@@ -118,7 +118,7 @@ SHAPES = {
 
 
 def model(params: float, rows: int, length: int, layers: int | None = None, width: int | None = None) -> Model:
-    """A model with `params` parameters; default layers and width are typical for that number.
+    """Make a model with `params` parameters; default layers and width are typical for that number.
 
     rows, length: sequences of the whole batch, tokens per sequence. ValueError for a number that is not positive.
     """

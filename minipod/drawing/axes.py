@@ -17,12 +17,12 @@ class Axis:
     log: bool
 
     def at(self, value: float) -> float:
-        """The position of `value` between the ends: 0 at `low`, 1 at `high`."""
+        """Return the position of `value` between the ends: 0 at `low`, 1 at `high`."""
         return ((math.log10(value) if self.log else value) - self.low) / (self.high - self.low)
 
 
 def axis(values: Sequence[float], log: bool, most: int, tight: bool = False, whole: bool = False) -> Axis:
-    """An axis for finite `values` (positive if `log`) with about `most` ticks.
+    """Make an axis for finite `values` (positive if `log`) with about `most` ticks.
 
     tight: it ends at the values' ends, not at a tick. whole: ticks are whole numbers.
     """
@@ -47,13 +47,13 @@ def axis(values: Sequence[float], log: bool, most: int, tight: bool = False, who
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is at least `least`."""
+    """Return the smallest of 1, 2, 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(m * power for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9))
 
 
 def _plain(value: float, step: float) -> str:
-    """A number with as many decimals as the step; very large and very small ones as `2×10⁻⁷`."""
+    """Format a number with as many decimals as the step; very large and very small ones as `2×10⁻⁷`."""
     exponent = math.floor(math.log10(step) + 1e-9)
     if value and not -5 < exponent < 7:
         power = math.floor(math.log10(abs(value)) + 1e-9)

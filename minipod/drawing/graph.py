@@ -33,7 +33,7 @@ def _graphviz() -> ModuleType:
 
 
 def graph(**attributes: Any) -> "graphviz.Digraph":
-    """An empty directed graph with default attributes."""
+    """Make an empty directed graph with default attributes."""
     plain = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "13"}
     return _graphviz().Digraph(
         "picture",
@@ -90,7 +90,7 @@ def render(g: "graphviz.Digraph", text: AltText) -> Picture:
 
 
 def _dress(group: ET.Element) -> list[str]:
-    """The shapes and labels of one cluster, node or edge, with CSS classes instead of Graphviz's attributes."""
+    """Return the shapes and labels of one cluster, node or edge, with CSS classes instead of Graphviz's attributes."""
     kind, *classes = group.attrib["class"].split()
     named = " ".join(classes)
     shape = {"cluster": "box", "node": f"tint {named}", "edge": f"line {named}"}[kind]

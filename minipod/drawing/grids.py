@@ -59,7 +59,7 @@ def header_line(canvas: Canvas, x: float, labels: Sequence[str]) -> None:
 
 
 def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], text: AltText, aspect: float) -> Picture:
-    """A picture of panels, left to right, wrapped at WIDE; with a line above, and lines below.
+    """Draw a picture of panels, left to right, wrapped at WIDE; with a line above, and lines below.
 
     aspect: height by width of the whole array; 0 for low cells.
     """
@@ -134,7 +134,7 @@ def _grid(canvas: Canvas, g: Grid, x: float, y: float, m: Measure) -> None:
 
 
 def _fitted(ticks: list[str], wide: float) -> list[str]:
-    """The ticks, or their starts only, or only the first and the last, so that neighbours do not touch."""
+    """Return the ticks, or their starts only, or only the first and the last, so that neighbours do not touch."""
     if all(text_width(t, 12, True) <= wide - 4 for t in ticks):
         return ticks
     starts = [f"{t.partition(':')[0]}:" if ":" in t else t for t in ticks]

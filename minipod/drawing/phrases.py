@@ -80,7 +80,7 @@ def alt_text(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phra
 
 
 def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """A phrase as text, by the templates `words`. word: translates a label, such as the name of a curve."""
+    """Return a phrase as text, by the templates `words`. word: translates a label, such as the name of a curve."""
     if not isinstance(phrase, (list, tuple)):
         return str(phrase)
     key, *values = phrase
@@ -93,14 +93,14 @@ def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[
 
 
 def description(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """All sentences of a picture, or its text if it was described by one."""
+    """Return all sentences of a picture, or its text if it was described by one."""
     if isinstance(alt["says"], str):
         return word(alt["says"])
     return words["stop"].join(in_words(s, words, word) for s in alt["says"]) + words["stop"].rstrip()
 
 
 def caption(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """The caption of a picture: its description without long lists."""
+    """Return the caption of a picture: its description without long lists."""
     if "caption" in alt:
         return in_words(alt["caption"], words, word)
     return description(alt, words, word).removesuffix(words["stop"].rstrip())
@@ -112,7 +112,7 @@ def devices(ids: Sequence[int], most: int = 6) -> Phrase:
 
 
 def several(phrases: Sequence[Phrase], most: int = 8) -> Phrase:
-    """A list of phrases; after `most` the rest is `…`."""
+    """Join phrases into a list; after `most` the rest is `…`."""
     return ["list", *_short(phrases, most)]
 
 

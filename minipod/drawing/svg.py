@@ -83,7 +83,7 @@ def colour(index: int) -> str:
 
 
 def text_width(text: str, size: float = 13.0, code: bool = False) -> float:
-    """A generous estimate of the width of `text` in units of the picture (fonts differ between machines)."""
+    """Return a generous estimate of the width of `text` in units of the picture (fonts differ between machines)."""
     return sum(size if ord(c) > 0x2E80 else size * (0.61 if code else 0.57) for c in text)
 
 
@@ -191,7 +191,7 @@ class Canvas:
         self.width, self.height = max(self.width, x), max(self.height, y)
 
     def picture(self, text: AltText, pad: float = 6.0) -> Picture:
-        """The finished picture. text: its description, which becomes its title and its data."""
+        """Finish the picture and return it. text: its description, which becomes its title and its data."""
         box = (-pad, -pad, self.width + 2 * pad, self.height + 2 * pad)
         return finish("".join(self.parts), box, text, self.patterns)
 
@@ -210,7 +210,7 @@ def _pattern(kind: int) -> str:
 
 
 def data(markup: str) -> dict[str, Any]:
-    """The description of the first picture in HTML or SVG; {} if there is none.
+    """Return the description of the first picture in HTML or SVG; {} if there is none.
 
     Of the first frame of a player: the description of the player.
     """

@@ -127,14 +127,14 @@ class Stage:
         return max(least, FIRST + LANE * (lanes - 1) + (12 if kind == "column" else 8) if lanes else 0.0)
 
     def _lane(self, kind: str, index: int, lane: int) -> float:
-        """Where a lane is: its y below a row, its x right of a column."""
+        """Return where a lane is: its y below a row, its x right of a column."""
         if kind == "row":
             return self.y[index] + HIGH + FIRST + LANE * lane
         edge = self.x[index] + self.wide if index >= 0 else self.x[0] - self.margin
         return edge + FIRST + LANE * lane
 
     def _port(self, kind: str, place: Place, shift: float = 0.0) -> Point:
-        """The point on the lower (kind `row`) or right edge of a box, `shift` off its middle."""
+        """Return the point on the lower (kind `row`) or right edge of a box, `shift` off its middle."""
         row, column = place
         if kind == "row":
             return self.x[column] + self.wide / 2 + shift, self.y[row] + HIGH

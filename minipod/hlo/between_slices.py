@@ -28,7 +28,7 @@ _PAIR = re.compile(r"\{(\d+)->(\d+)\}")
 
 
 def numbers(mesh: Any) -> list[int] | None:
-    """The numbers of a mesh's devices, in its order, if they are TPUs of several slices; otherwise None.
+    """Return the numbers of a mesh's devices, in its order, if they are TPUs of several slices; otherwise None.
 
     ValueError: as for `following`.
     """
@@ -46,17 +46,17 @@ def following(order: Sequence[int]) -> list[int]:
 
 
 def begins(line: Instruction) -> bool:
-    """Whether it sends to other slices."""
+    """Return whether it sends to other slices."""
     return line.opcode == "send" and is_part(line)
 
 
 def is_part(line: Instruction) -> bool:
-    """Whether it sends to other slices, receives from them, or waits for either."""
+    """Return whether it sends to other slices, receives from them, or waits for either."""
     return line.opcode in ("send", "recv", "send-done", "recv-done") and "xla_megascale_runtime" in line.rest
 
 
 def operation(line: Instruction) -> str:
-    """The operation to which a `send` belongs. ValueError for an unknown one."""
+    """Return the operation to which a `send` belongs. ValueError for an unknown one."""
     kind = _frontend_attributes(line).get("_xla_megascale_transfer_type", "of no type")
     if kind not in _OPS:
         raise ValueError(f"a transfer between slices is {kind}, which is not known")
@@ -64,7 +64,7 @@ def operation(line: Instruction) -> str:
 
 
 def groups(line: Instruction, partitions: int, order: Sequence[int] | None) -> Groups:
-    """The groups, as positions in `order`, the numbers of the program's devices; by default these are sorted.
+    """Return the groups, as positions in `order`, the numbers of the program's devices; by default these are sorted.
 
     partitions: devices of one slice. ValueError for an unknown spelling, or a device that `order` does not have.
     """

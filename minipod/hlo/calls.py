@@ -14,7 +14,7 @@ REDUCING = ("all-reduce", "reduce-scatter")
 
 
 def base(opcode: str) -> str:
-    """The operation without `-start`: `while` for `while-start`, `async` for `async-start`."""
+    """Return the operation without `-start`: `while` for `while-start`, `async` for `async-start`."""
     return opcode.removesuffix("-start")
 
 
@@ -40,7 +40,7 @@ def called(program: Program, computation: Computation, instruction: Instruction)
 
 
 def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
-    """The names of a call's arguments; a start without operands gets them from its update."""
+    """Return the names of a call's arguments; a start without operands gets them from its update."""
     if line.opcode.endswith("-start") and not line.operands:
         updates = (i for i in computation.values() if i.opcode.endswith("-update"))
         return next((i.operand_names[1:] for i in updates if i.operand_names[:1] == (line.name,)), ())

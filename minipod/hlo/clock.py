@@ -40,7 +40,7 @@ class Timeline:
 
 
 def at_once(compute: float, memory: float, network: float) -> Timeline:
-    """One instruction that does all three at the same time, and takes as long as the longest."""
+    """Combine three kinds of work into one instruction that takes as long as the longest."""
     seconds = max(compute, memory, network)
     waits = seconds - compute
     by_memory = memory >= network
@@ -63,7 +63,7 @@ class Queue:
         self.served = min(self.asked, self.served + seconds)
 
     def until(self, ticket: float) -> float:
-        """Seconds until the work of a ticket is done, if the resource does nothing else."""
+        """Return the seconds until the work of a ticket is done, if the resource does nothing else."""
         return max(0.0, ticket - self.served)
 
 

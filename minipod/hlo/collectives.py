@@ -89,7 +89,7 @@ class Walker:
                     self.started |= {_channel(i) for i in program.computations[inner].values() if begins(i)}
 
     def walk(self, name: str, place: Place, arguments: tuple[Value, ...] = ()) -> Iterator[Collective]:
-        """The collectives of the computation `name`, called with `arguments`, in the order of the text."""
+        """Yield the collectives of the computation `name`, called with `arguments`, in the order of the text."""
         computation, here = self.program.computations[name], self.values.of(name, arguments)
         place = replace(place, part=part_of(computation) or place.part)
         for instruction in computation.values():
@@ -104,7 +104,7 @@ class Walker:
     def calls(
         self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
     ) -> Iterator[tuple[str, Place, tuple[Value, ...]]]:
-        """What an instruction calls: computations with their contexts and, where they matter, arguments."""
+        """Yield what an instruction calls: computations with their contexts and, where they matter, arguments."""
         calls = called(self.program, computation, line)
         if base(line.opcode) == "while":
             known = self.turns(computation, line, here)
@@ -132,19 +132,19 @@ class Walker:
                 yield from ((callee, inside, given) for callee in names)
 
     def turns(self, computation: Computation, line: Instruction, here: dict[str, Value]) -> int | None:
-        """The number of iterations of a `while`."""
+        """Return the number of iterations of a `while`."""
         known = trips(self.values, computation, line, here)
         return self.guessed(line, trips(self.values, computation, line, here, most=True)) if known is None else known
 
     def guessed(self, line: Instruction, most: int | None) -> int | None:
-        """The number of iterations to assume for a loop of unknown length, `most` if that bounds it."""
+        """Return the number of iterations to assume for a loop of unknown length, `most` if that bounds it."""
         if self.unknown is None:
             return None
         self.loops[line.line] = "once" if most is None else "at most"
         return self.unknown if most is None else most
 
     def counts(self, line: Instruction, place: Place) -> bool:
-        """Whether this collective begins here, rather than continuing one that was started in another fusion."""
+        """Return whether this collective begins here, rather than continuing one that was started in another fusion."""
         if place.fused and _channel(line) in self.started:
             return place.part == "start"
         if place.part == "done":
@@ -170,7 +170,7 @@ class Walker:
         return Collective(op, groups, count, place.times, axes, place.branch)
 
     def groups(self, op: str, line: Instruction) -> device_groups.Groups:
-        """The groups as positions of devices, whatever the numbers in the text mean."""
+        """Return the groups as positions of devices, whatever the numbers in the text mean."""
         key = "source_target_pairs" if op == "collective-permute" else "replica_groups"
         if key not in line.attributes:
             raise ValueError(f"it has no {key}")
@@ -208,7 +208,7 @@ def _channel(line: Instruction) -> tuple[str, str | None]:
 
 
 def _bytes(op: str, line: Instruction, computation: Computation, groups: device_groups.Groups) -> int:
-    """Bytes of the array, from the operands: the shape of a start repeats them in different ways."""
+    """Return the bytes of the array, from the operands: the shape of a start repeats them in different ways."""
     if "slice_sizes" in line.attributes:
         raise ValueError("a permute of slices in place is not understood")
     if not line.operands:

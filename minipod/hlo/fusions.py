@@ -48,15 +48,15 @@ class Fusion:
                 self._read[name, changed] = self._read_of(name, changed)
 
     def parameters(self) -> Iterator[tuple[Instruction, int]]:
-        """The parameters, each with its number."""
+        """Return the parameters, each with its number."""
         return ((line, int(line.operands[0])) for line in self.inside.values() if line.opcode == "parameter")
 
     def read(self, name: str, changed: bool = False) -> Fraction:
-        """The share of the array `name` that is read. changed: it was converted or laid out anew on the way."""
+        """Return the share of the array `name` that is read. changed: it was converted or laid out anew on the way."""
         return self._read[name, changed]
 
     def written(self, line: Instruction) -> Fraction:
-        """The share of the array of `line` that is new: nothing if it is passed on, rows if it is updated."""
+        """Return the share of the array of `line` that is new: nothing if it is passed on, rows if it is updated."""
         if not self._new:
             for each in self.inside.values():
                 self._new[each.name] = self._new_in(each)
@@ -90,7 +90,7 @@ class Fusion:
         return _touched_by(user) if user.opcode == "custom-call" else ALL
 
     def _handed_on(self, i: int, changed: bool) -> Fraction:
-        """The share of an array that is read because it is result `i`: nothing if it stays in place."""
+        """Return the share of an array that is read because it is result `i`: nothing if it stays in place."""
         if not self.around:
             return ALL if changed else NOTHING
         if not self.tuple:
@@ -119,26 +119,26 @@ class Fusion:
         return NOTHING if begins(line) else ALL
 
     def _before(self, line: Instruction, i: int = 0) -> Fraction:
-        """The share of operand `i` that is new; all of it if it does not come before `line`."""
+        """Return the share of operand `i` that is new; all of it if it does not come before `line`."""
         return self._new.get(line.operand_names[i], ALL)
 
     def _same(self, line: Instruction) -> bool:
-        """Whether the array of `line` is its operand."""
+        """Return whether the array of `line` is its operand."""
         return line.opcode == "bitcast" or (line.opcode == "copy" and self.aliased)
 
     def _updated(self, line: Instruction) -> Fraction:
-        """The share of an array that an update in place touches."""
+        """Return the share of an array that an update in place touches."""
         update = line.operand_names[1 if line.opcode == "dynamic-update-slice" else -1]
         return _share(self.inside[update], self.inside[line.operand_names[0]])
 
 
 def _touched_by(call: Instruction) -> Fraction:
-    """A kernel may state how much it reads and writes; other custom calls in fusions are only markers."""
+    """Return what a kernel states that it reads and writes; other custom calls in fusions are only markers."""
     called_here = kernel(call)
     return ALL if called_here and not called_here.moved else NOTHING
 
 
 def _share(part: Instruction, whole: Instruction) -> Fraction:
-    """The share of an array that a part of it has."""
+    """Return the share of an array that a part of it has."""
     count = size(whole.shape)
     return min(ALL, Fraction(size(part.shape), count)) if count else NOTHING

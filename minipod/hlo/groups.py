@@ -54,7 +54,7 @@ def _mesh_form(text: str) -> Groups:
 
 
 def spelled(text: str) -> Groups:
-    """The groups that `text` spells: `{{0,4},{1,5}}`, `{}` (no groups), `[2,4]<=[4,2]T(1,0)`, or the mesh form.
+    """Return the groups that `text` spells: `{{0,4},{1,5}}`, `{}` (no groups), `[2,4]<=[4,2]T(1,0)`, or the mesh form.
 
     ValueError for any other text.
     """
@@ -87,7 +87,7 @@ def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Grou
 
 
 def axes(groups: Groups, mesh: Mapping[str, int], pairs: bool = False) -> tuple[str, ...] | None:
-    """The axes of `mesh` (name → size, as `Mesh.shape`) along which the devices of a group differ, in its order.
+    """Return the axes of `mesh` (name → size, as `Mesh.shape`) along which the devices of a group differ, in its order.
 
     None if the groups are not the rows of the mesh along some axes. pairs: these are the pairs of a permute; then, all
     axes along which a source and its target differ. ValueError if a position is not in the mesh.
@@ -107,7 +107,7 @@ def axes(groups: Groups, mesh: Mapping[str, int], pairs: bool = False) -> tuple[
 
 
 def rows(axes: Mapping[str, int], along: Sequence[str]) -> Groups:
-    """The groups of a mesh whose devices differ only along some axes, as positions in `mesh.devices.flat`.
+    """Return the groups of a mesh whose devices differ only along some axes, as positions in `mesh.devices.flat`.
 
     axes: name → size, as `Mesh.shape`.
 

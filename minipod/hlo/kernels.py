@@ -45,7 +45,7 @@ def computes_on_host(line: Instruction) -> bool:
 
 
 def kernel(line: Instruction) -> Kernel | None:
-    """The kernel that `line` calls; None if it does not call one."""
+    """Return the kernel that `line` calls; None if it does not call one."""
     if line.opcode not in ("custom-call", "custom-call-start"):
         return None
     target = line.attributes.get("custom_call_target", "").strip('"')

@@ -20,7 +20,7 @@ _KNOWN = re.compile(r'"known_trip_count":\s*\{\s*"n":\s*"?(\d+)"?')
 def trips(
     values: Values, computation: Computation, loop: Instruction, here: Mapping[str, Value], most: bool = False
 ) -> int | None:
-    """How often the `while` instruction `loop`, a line of `computation`, runs its body. None: unknown.
+    """Return how often the `while` instruction `loop`, a line of `computation`, runs its body. None: unknown.
 
     here: the values of the instructions of `computation`. most: return the greatest count if the exact one is unknown.
     """
@@ -51,7 +51,7 @@ def _turns(test: Comparison, start: tuple, after: tuple) -> int | None:
 
 
 def _low_half(test: Either, start: tuple, after: tuple) -> Comparison | None:
-    """The test of the low half of a TPU's 64-bit counter, which decides as long as the low half does not wrap.
+    """Return the test of the low half of a TPU's 64-bit counter, which decides as long as the low half does not wrap.
 
     The condition is `high < 0 or (high == 0 and low < n)`; high starts at 0, and grows only when low wraps.
     """
@@ -89,7 +89,7 @@ class _Counter:
         return self.stepped.plus
 
     def holds(self, turns: int) -> bool:
-        """Whether nothing wraps in so many iterations. The condition is tested once more than the body runs."""
+        """Return whether nothing wraps in so many iterations. The condition is tested once more than the body runs."""
         last = self.start + turns * self.step
         ends = [(self.tested, self.start), (self.tested, last)]
         if turns:
@@ -98,7 +98,7 @@ class _Counter:
 
 
 def _counter(value: Value, start: tuple, after: tuple) -> _Counter | None:
-    """The counter for a value that a condition compares. start, after: as for `_turns`; None: unknown."""
+    """Return the counter for a value that a condition compares. start, after: as for `_turns`; None: unknown."""
     if isinstance(value, int):
         still = Slot(-1, 0, value, value)
         return _Counter(value, still, still)
@@ -111,7 +111,7 @@ def _counter(value: Value, start: tuple, after: tuple) -> _Counter | None:
 
 
 def _count(first: int, step: int, direction: str) -> int | None:
-    """How many of first, first + step, … are LT 0 (or LE, …) before one is not; None if all may be."""
+    """Return how many of first, first + step, … are LT 0 (or LE, …) before one is not; None if all may be."""
     if direction in ("GT", "GE"):
         first, step, direction = -first, -step, {"GT": "LT", "GE": "LE"}[direction]
     if direction == "LE":

@@ -26,7 +26,7 @@ _PARTS = ("-start", "-update", "-done")
 
 
 def moved(program: Program, computation: Computation, line: Instruction) -> int:
-    """Bytes that an instruction outside a fusion moves, if it is not a collective."""
+    """Return the bytes that an instruction outside a fusion moves, if it is not a collective."""
     op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
     if op in _FREE or op in OPS or (part in ("done", "update") and op in _AT_THE_START) or between_slices.is_part(line):
         return 0
@@ -97,12 +97,12 @@ def _at_host(shape: str) -> bool:
 
 
 def large(shape: str) -> int:
-    """Bytes of an array in the chip's large memory, 0 for one in its fast memory; of a tuple the sum."""
+    """Return the bytes of an array in the chip's large memory, 0 for one in its fast memory; of a tuple the sum."""
     return sum(size(part) for part in parts(shape) if not re.search(r"S\([1-9]\d*\)", part))
 
 
 def parts(shape: str) -> list[str]:
-    """The shapes in the shape of a tuple; of an array its own."""
+    """Return the shapes in the shape of a tuple; of an array its own."""
     shape = re.sub(r"/\*index=\d+\*/", "", shape).strip()
     return split(shape[1:-1]) if shape.startswith("(") else [shape]
 
@@ -115,7 +115,7 @@ def _scattered(program: Program, line: Instruction, shapes: list[str]) -> int:
 
 
 def _fused(fusion: Fusion, shapes: list[str], result: str) -> int:
-    """Bytes that a fusion reads of its operands, and writes."""
+    """Return the bytes that a fusion reads of its operands, and writes."""
     total = 0
     for line, i in fusion.parameters():
         if i < len(shapes) and (whole := large(shapes[i])):

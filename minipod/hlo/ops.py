@@ -57,12 +57,12 @@ class Collective:
         return None if self.times is None else plain_number(self.sent_exactly(self.times))
 
     def sent_exactly(self, times: int = 1) -> Fraction:
-        """Bytes that each device sends in `times` runs, as a fraction, so that sums are exact."""
+        """Return the bytes that each device sends in `times` runs, as a fraction, so that sums are exact."""
         return ring_bytes(self.op, self.bytes, max(map(len, self.groups)), times)
 
 
 def ring_bytes(op: str, size: int, devices: int, times: int = 1) -> Fraction:
-    """Bytes that each device sends for `op` over an array of `size` bytes, in a group of `devices` devices.
+    """Return the bytes that each device sends for `op` over an array of `size` bytes, in a group of `devices` devices.
 
     2(n-1)/n of the array for an all-reduce of n devices; (n-1)/n for an all-gather, a reduce-scatter and an all-to-all,
     also a ragged one; the whole array for a permute and a broadcast.
@@ -72,17 +72,17 @@ def ring_bytes(op: str, size: int, devices: int, times: int = 1) -> Fraction:
 
 
 def plain_number(size: Fraction) -> int | float:
-    """An int if it is a whole number: an all-reduce of 16 bytes by 8 devices sends 28, by 3 devices 21.33…"""
+    """Return an int for a whole number: an all-reduce of 16 bytes by 8 devices sends 28, by 3 devices 21.33…"""
     return int(size) if size.denominator == 1 else float(size)
 
 
 def moves(collective: Collective) -> bool:
-    """Whether anything is sent: a group has several devices, or a source is not its own target."""
+    """Return whether anything is sent: a group has several devices, or a source is not its own target."""
     return any(len(set(group)) > 1 for group in collective.groups)
 
 
 def begins(instruction: Instruction) -> bool:
-    """Whether it is a collective, or the start of one. ValueError, quoting it, for an unknown collective."""
+    """Return whether it is a collective, or the start of one. ValueError, quoting it, for an unknown collective."""
     opcode = instruction.opcode
     if between_slices.begins(instruction):
         return True

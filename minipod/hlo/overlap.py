@@ -47,7 +47,7 @@ def overlaps(program: Program) -> list[Overlap]:
 
 
 def _starts(program: Program, computation: Computation, line: Instruction) -> str:
-    """The operation that begins here and ends later, or ""."""
+    """Return the operation that begins here and ends later, or ""."""
     if line.opcode.endswith("-start") and base(line.opcode) in OPS:
         return base(line.opcode)
     if line.opcode not in ("fusion", "fusion-start", "async-start", "call-start"):
@@ -83,12 +83,12 @@ def _end(program: Program, computation: Computation, lines: list[Instruction], s
 
 
 def _inside(program: Program, computation: Computation, line: Instruction) -> list[Computation]:
-    """The computations that an instruction calls."""
+    """Return the computations that an instruction calls."""
     return [program.computations[name] for names in called(program, computation, line).values() for name in names]
 
 
 def channels(program: Program, computation: Computation, line: Instruction) -> set[str]:
-    """The channels of the collectives in what an instruction calls."""
+    """Return the channels of the collectives in what an instruction calls."""
     lines = [i for inside in _inside(program, computation, line) for i in inside.values()]
     return {i.attributes["channel_id"] for i in lines if "channel_id" in i.attributes}
 

@@ -41,7 +41,7 @@ def products(computation: Computation, line: Instruction) -> tuple[str, int]:
 
 
 def _convolution(line: Instruction, left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...]) -> int:
-    """A TPU's compiler writes every matrix product as one, batches as spatial dimensions with holes in them.
+    """Count a convolution: a TPU's compiler writes every matrix product as one, with batches as dimensions with holes.
 
     Positions that fall on padding or on a hole cost nothing. Source: XLA's HloCostAnalysis::GetConvolutionFlops.
     """
@@ -72,7 +72,7 @@ def _width(kind: str) -> tuple[bool, int]:
 
 
 def _library_call(computation: Computation, line: Instruction) -> tuple[str, int]:
-    """A matrix product that a library makes: cuBLAS, oneDNN."""
+    """Count a matrix product in a library call: cuBLAS, oneDNN."""
     target = line.attributes.get("custom_call_target", "")
     contracted = re.search(r'"lhs_contracting_dimensions":\[([^\]]*)\]', line.rest)
     if not _GEMM.search(target) or not contracted or not line.operands:

@@ -69,7 +69,7 @@ class Values:
         return self.known[key]
 
     def result(self, name: str, arguments: tuple[Value, ...]) -> Value:
-        """The value that the computation `name` returns, called with `arguments`."""
+        """Return the value that the computation `name` returns, called with `arguments`."""
         computation = self.program.computations[name]
         return self.of(name, arguments)[computation.root.name] if computation else None
 
@@ -85,7 +85,7 @@ class Values:
     def _exactly(
         self, computation: Computation, line: Instruction, values: dict[str, Value], arguments: tuple[Value, ...]
     ) -> Value:
-        """The value as if integers were unbounded."""
+        """Return the value as if integers were unbounded."""
         operands = tuple(values.get(name) for name in line.operand_names)
         match line.opcode, operands:
             case "constant", _:
@@ -127,14 +127,14 @@ class Values:
 
 
 def _parts(condition: Value) -> tuple[Comparison | Either | None, ...]:
-    """The conditions that a condition consists of."""
+    """Return the conditions that a condition consists of."""
     if isinstance(condition, All):
         return condition.parts
     return (condition if isinstance(condition, Comparison | Either) else None,)
 
 
 def _range(scalar: re.Match[str]) -> tuple[int, int]:
-    """The least and the greatest value of an integer type, as matched in a shape; of pred 0 and 1."""
+    """Return the least and the greatest value of an integer type, as matched in a shape; of pred 0 and 1."""
     bits = int(scalar[2] or 1)
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if scalar[1] == "s" else (0, 2**bits - 1)
 

@@ -43,7 +43,7 @@ def split(text: str) -> list[str]:
 
 
 def closing(text: str, start: int) -> int:
-    """The position after the bracket that closes the one at `start`. ValueError if none does."""
+    """Return the position after the bracket that closes the one at `start`. ValueError if none does."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += (token[0] in "({[") - (token[0] in ")}]")
@@ -58,7 +58,7 @@ def bits(dtype: str) -> int | None:
 
 
 def size(shape: str) -> int:
-    """Bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
+    """Return the bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
 
     Layouts and padding do not count; elements smaller than a byte are packed; a bounded size counts as its bound.
     ValueError for an unknown element type.
@@ -87,7 +87,7 @@ class Instruction:
 
     @cached_property
     def attributes(self) -> dict[str, str]:
-        """What follows the operands: `{"channel_id": "1", "to_apply": "%add", …}`."""
+        """Return what follows the operands: `{"channel_id": "1", "to_apply": "%add", …}`."""
         pairs = (part.partition("=") for part in split(self.rest))
         return {key: value for key, _, value in pairs}
 
@@ -98,7 +98,7 @@ class Instruction:
 
     @property
     def signed(self) -> bool:
-        """Whether this text has a % before names, as `as_text()` writes; XLA's short form has none."""
+        """Return whether this text has a % before names, as `as_text()` writes; XLA's short form has none."""
         return self.line.removeprefix("ROOT ").startswith("%")
 
     @cached_property
@@ -115,7 +115,7 @@ class Computation(dict[str, Instruction]):
     """The instructions of one computation by name, in order."""
 
     def operands(self, instruction: Instruction) -> list[Instruction]:
-        """The instructions that make the operands. KeyError when one is not in this computation."""
+        """Return the instructions that make the operands. KeyError when one is not in this computation."""
         return [self[name] for name in instruction.operand_names]
 
     @property
@@ -153,7 +153,7 @@ def parse_instruction(line: str) -> Instruction:
 
 
 def quoted(reason: object, line: str) -> ValueError:
-    """The error for a line that cannot be read: the reason and the line, cut if it is long."""
+    """Return the error for a line that cannot be read: the reason and the line, cut if it is long."""
     line = line.strip()
     return ValueError(f"{reason}: {line if len(line) <= 300 else line[:299] + '…'}")
 
@@ -170,7 +170,7 @@ def reading(line: Instruction) -> Iterator[None]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of a text, with the lines of one instruction joined: a kernel's attributes may span several.
+    """Yield the lines of a text, with the lines of one instruction joined: a kernel's attributes may span several.
 
     ValueError, quoting the first line, for an instruction in which a bracket is never closed.
     """

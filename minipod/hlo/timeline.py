@@ -59,7 +59,7 @@ class Machine:
 
 
 def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None = None, unknown: int = 1) -> Timeline:
-    """One step of a scheduled program on a machine.
+    """Simulate one step of a scheduled program on a machine.
 
     mesh: axis name → size, to name the axes of collectives. unknown: number of iterations to assume for loops of
     unknown length. ValueError, quoting the line, for a line that cannot be read; errors of the machine are passed on.
@@ -75,7 +75,7 @@ class _Simulation:
         self.known: dict[tuple[str, Place, tuple[Value, ...]], Timeline] = {}
 
     def once(self, name: str, place: Place, given: tuple[Value, ...] = ()) -> Timeline:
-        """One run of the computation `name`, called with the arguments `given`."""
+        """Simulate one run of the computation `name`, called with the arguments `given`."""
         key = name, replace(place, times=1, branch=()), given
         if key not in self.known:
             self.known[key] = self._once(*key)
@@ -116,7 +116,7 @@ class _Simulation:
             clock.run(one)
 
     def _own(self, computation: Computation, line: Instruction, place: Place) -> Timeline:
-        """The work of an instruction, without what it calls."""
+        """Return the work of an instruction, without what it calls."""
         collective = None
         with reading(line):
             kind, flops = products(computation, line)
@@ -137,7 +137,7 @@ class _Simulation:
     def _inside(
         self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
     ) -> list[Timeline]:
-        """The work of what an instruction calls, in all iterations; of a conditional, one branch."""
+        """Return the work of what an instruction calls, in all iterations; of a conditional, one branch."""
         if begins(line):
             return []
         calls = self.walker.calls(computation, line, place, here)
@@ -172,13 +172,13 @@ def _in_parts(clock: Clock, part: str, names: list[str], work: Timeline, inside:
 
 
 def _at_once(parts: Iterable[Timeline]) -> Timeline:
-    """All parts of a fusion at the same time."""
+    """Run all parts of a fusion at the same time."""
     every = [*parts]
     return at_once(sum(p.compute for p in every), sum(p.memory for p in every), sum(p.network for p in every))
 
 
 def _costliest(branches: list[Timeline]) -> Timeline:
-    """The slowest branch, with the most work of each kind of any branch."""
+    """Return the slowest branch, with the most work of each kind of any branch."""
     slowest = max(branches, key=lambda each: each.seconds)
     return replace(
         slowest,

@@ -53,7 +53,7 @@ class Work:
 
 
 def work(program: Program, unknown: int | None = None) -> Work:
-    """The work of a program.
+    """Return the work of a program.
 
     unknown: number of iterations to assume for loops of unknown length; loops with a known greatest length count at
     that length, and `Work.loops` counts both. None: such loops are errors.
@@ -75,7 +75,7 @@ class _Counting:
         self.known: dict[tuple[str, Place, tuple[Value, ...]], Tally] = {}
 
     def once(self, name: str, place: Place, given: tuple[Value, ...] = ()) -> Tally:
-        """The work of one run of the computation `name` with arguments `given`, and of all that it calls."""
+        """Return the work of one run of the computation `name` with arguments `given`, and of all that it calls."""
         key = name, replace(place, times=1, branch=()), given
         if key not in self.known:
             self.known[key] = self._once(*key)
@@ -100,7 +100,7 @@ class _Counting:
         return total
 
     def _itself(self, computation: Computation, line: Instruction, place: Place) -> Tally:
-        """The work of an instruction, without what it calls."""
+        """Return the work of an instruction, without what it calls."""
         tally: Tally = Counter()
         if begins(line):
             if self.walker.counts(line, place) and moves(c := self.walker.collective(line, computation, place)):

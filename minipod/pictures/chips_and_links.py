@@ -51,7 +51,7 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
 
 
 def _row(mesh: Any, lies: Torus, place: tuple[int, ...]) -> int:
-    """The number of a chip's row in the mesh: devices that differ in the last axis only."""
+    """Return the number of a chip's row in the mesh: devices that differ in the last axis only."""
     first = next(i for i, coords in enumerate(lies.coords) if (*coords, 0, 0)[:3] == place)
     return first // mesh.devices.shape[-1]
 

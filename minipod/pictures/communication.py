@@ -165,7 +165,7 @@ def _join(stage: Stage, c: Collective, groups: list[list[Place]]) -> str:
 
 
 def _places(sizes: Sequence[int]) -> list[Place]:
-    """The place of each device, in the mesh's order: rows of 8 for one axis, otherwise slices side by side."""
+    """Return the place of each device, in the mesh's order: rows of 8 for one axis, otherwise slices side by side."""
     if len(sizes) < 2:
         return [divmod(i, PER_ROW) for i in range(math.prod(sizes))]
     rows, columns = sizes[-2:]
@@ -176,7 +176,7 @@ def _places(sizes: Sequence[int]) -> list[Place]:
 
 
 def _scene(c: Collective, mesh: Mesh) -> Scene:
-    """The whole mesh without its axes of size 1, or its first group where there are too many devices."""
+    """Return the whole mesh without its axes of size 1, or its first group where there are too many devices."""
     ids = [d.id for d in mesh.devices.flat]
     sizes = {str(n): s for n, s in mesh.shape.items()}
     if len(ids) <= DEVICES:
@@ -186,7 +186,7 @@ def _scene(c: Collective, mesh: Mesh) -> Scene:
 
 
 def _one_chain(c: Collective, ids: list[int]) -> Scene:
-    """The first ring or chain of a permute; the arrows into and out of the ellipsis lead to its place."""
+    """Return the first ring or chain of a permute; the arrows into and out of the ellipsis lead to its place."""
     chains = _chains(c.groups)
     drawn, at = _row(chains[0], ids)
     gap = drawn.index(None) if None in drawn else 0
@@ -197,7 +197,7 @@ def _one_chain(c: Collective, ids: list[int]) -> Scene:
 
 
 def _one_group(c: Collective, ids: list[int], sizes: dict[str, int]) -> Scene:
-    """The first group: as a grid where it is a box of several axes, else as a row."""
+    """Return the first group: as a grid where it is a box of several axes, else as a row."""
     groups = [g for g in c.groups if len(g) > 1]
     drawn, at = _row(sorted(groups[0]), ids)
     axes = {n: sizes[n] for n in c.axes or ()}
@@ -220,7 +220,7 @@ def _alike(groups: Sequence[Sequence[int]]) -> bool:
 
 
 def _chains(pairs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """The rings and open chains that the (source, target) pairs form; every source has one target."""
+    """Return the rings and open chains that the (source, target) pairs form; every source has one target."""
     after = {a: b for a, b in pairs if a != b}
     starts = [a for a in after if a not in set(after.values())]
     chains: list[tuple[int, ...]] = []

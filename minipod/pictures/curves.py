@@ -32,7 +32,7 @@ def curve(
     logy: bool = False,
     dots: Mapping[str, Sequence[float]] | None = None,
 ) -> Picture:
-    """A line for each entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
+    """Draw a line for each entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
 
     x: positions of the values of all series; default 0, 1, 2, …, and then series may differ in length. xlabel, ylabel:
     names of the axes. logx, logy: logarithmic axes, for numbers above 0. dots: name of a line → values to draw as
@@ -80,7 +80,7 @@ def curve(
 
 
 def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dict[str, Points]:
-    """The points of each curve, or an error in one sentence."""
+    """Return the points of each curve, or an error in one sentence."""
     if not isinstance(series, Mapping):
         raise TypeError(f'expected curves by name, such as {{"one device": losses}}, got {type(series).__name__}')
     if not 1 <= len(series) <= MOST:
@@ -206,7 +206,7 @@ def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, to
 
 
 def _says(lines: Mapping[str, Points]) -> Phrase:
-    """The first, the last and the lowest value of each curve."""
+    """Return the first, the last and the lowest value of each curve."""
     curves: list[Phrase] = []
     for name, points in lines.items():
         known = [p for p in points if math.isfinite(p[1])]

@@ -22,12 +22,12 @@ class Stream:
     kind: str
 
     def short(self) -> str:
-        """The shape alone, to stand in a narrow column."""
+        """Return the shape alone, to stand in a narrow column."""
         return self.kind[self.kind.find("[") :] if "[" in self.kind else self.kind
 
 
 def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_name: str | None = None) -> Picture:
-    """How `jax.pmap(function, in_axes=in_axes)(*arguments)` splits, copies and stacks data. Nothing is computed.
+    """Draw how `jax.pmap(function, in_axes=in_axes)(*arguments)` splits, copies and stacks data. Nothing is computed.
 
     arguments: arrays, ShapeDtypeStructs or pytrees of them. in_axes: a number for an argument that is split along that
     axis, one part per device; None for one that is copied to every device; a pytree of both shows as both. axis_name:
@@ -62,13 +62,13 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
 
 
 def _devices(count: int) -> list[int]:
-    """The ids of the devices that pmap would take; 0, 1, … where this process has too few."""
+    """Return the ids of the devices that pmap would take; 0, 1, … if this process has too few."""
     local = jax.local_devices()
     return [d.id for d in local[:count]] if count <= len(local) else list(range(count))
 
 
 def _mapped(name: str, axis: Any, argument: Any) -> list[tuple[Any, int]]:
-    """The leaves of `argument` that are split, each with its axis; `axis` is a prefix tree of it."""
+    """Return the leaves of `argument` that are split, each with its axis; `axis` is a prefix tree of it."""
     try:
         full = jax.tree.broadcast(axis, argument, is_leaf=lambda a: a is None)
     except ValueError:

@@ -31,7 +31,7 @@ class Layout:
     holders: dict[tuple[int, ...], list[Any]]
 
     def shard(self, at: tuple[int, ...]) -> tuple[list[Any], int]:
-        """The devices that hold the shard at index `at`, and the number of its colour.
+        """Return the devices that hold the shard at index `at`, and the number of its colour.
 
         A device has the same colour in all pictures, and a shard has that of its first device. If several processes
         number their devices far apart, the device's place counts. More shards than colours are counted row by row.
@@ -54,7 +54,7 @@ class Layout:
         return [f"each device holds {self.kind.partition('[')[0]}[{piece}]"] if self.shape and devices > 1 else []
 
     def alt_text(self) -> dict[str, Phrase]:
-        """The picture as phrases: the grid of shards, and what each device holds."""
+        """Return the picture as phrases: the grid of shards, and what each device holds."""
         what: Phrase = ["array" if self.shape else "number", f"{self.kind} {self.spec}".rstrip()]
         everyone = devices(sorted(d.id for group in self.holders.values() for d in group))
         if not math.prod(self.shape):
@@ -112,7 +112,7 @@ def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout
 
 
 def _read(it: Any, shape: Sequence[int] | None) -> tuple[Sharding, tuple[int, ...], str]:
-    """The sharding, the shape and the name of the dtype (empty for a bare sharding)."""
+    """Return the sharding, the shape and the name of the dtype (empty for a bare sharding)."""
     if isinstance(it, Tracer):
         raise TypeError("a traced value has no devices: draw it outside jit, or use jax.debug.inspect_array_sharding")
     if isinstance(it, (np.ndarray, np.generic, int, float, complex, list, tuple)):
@@ -155,11 +155,11 @@ def _spec(sharding: Sharding) -> str:
 
 
 def _axes(sharding: Sharding, rank: int) -> list[str]:
-    """The mesh axes that divide each dimension, as `x` or `x, y`."""
+    """Return the mesh axes that divide each dimension, as `x` or `x, y`."""
     entries = [e if isinstance(e, tuple) else (e,) if isinstance(e, str) else () for e in _entries(sharding)]
     return ([", ".join(map(str, e)) for e in entries] + [""] * rank)[:rank]
 
 
 def _first(error: BaseException) -> str:
-    """The first sentence of JAX's message, on one line."""
+    """Return the first sentence of JAX's message, on one line."""
     return " ".join(str(error).split()).partition(". ")[0][:200]

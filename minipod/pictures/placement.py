@@ -38,7 +38,7 @@ def checked(mesh: Any) -> None:
 
 
 def grids(mesh: Mesh) -> list[Grid | None]:
-    """The panels that show the devices of `mesh` in their places."""
+    """Return the panels that show the devices of `mesh` in their places."""
     names = [str(n) for n in mesh.axis_names]
     places = mesh.devices.reshape((1,) * (2 - mesh.devices.ndim) + mesh.devices.shape)
     flat = len(names) == 1
@@ -122,7 +122,7 @@ def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Pict
 
 
 def _ticks(parts: list[tuple[int, int]], named: bool) -> Callable[[int], str]:
-    """The range of each shard in one dimension, as Python writes it; nothing for a dimension without a name."""
+    """Return the range of each shard in one dimension, as Python writes it; nothing for a dimension without a name."""
     return (lambda i: f"{parts[i][0]}:{parts[i][1]}") if named else lambda i: ""
 
 

@@ -52,7 +52,7 @@ class Player:
 
 
 def play(trace: Trace | Timeline | Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Player:
-    """A player that shows a recorded run step by step.
+    """Return a player that shows a recorded run step by step.
 
     trace: a `Trace`, a `Timeline`, or a table of ticks, table[tick][stage] (`timelines.of_table`). lanes: names of the
     stages of a table. Raises TypeError or ValueError, with a one-sentence message, if the trace cannot be shown.

@@ -112,7 +112,7 @@ def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
 
 
 def _blocks(x: Any) -> list[Any]:
-    """The numbers of each device, flat, the devices by their place in the sharding."""
+    """Return the numbers of each device, flat, the devices by their place in the sharding."""
     order = list(x.sharding.mesh.devices.flat)
     shards = {s.device: np.asarray(s.data).ravel() for s in x.addressable_shards}
     return [shards[d] for d in order]

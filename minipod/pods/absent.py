@@ -70,7 +70,7 @@ class Device:
 
 
 def devices(name: str) -> list[Device]:
-    """All devices of a slice, or of several, in the order of their numbers. ValueError for an unknown name."""
+    """Return all devices of a slice, or of several, in the order of their numbers. ValueError for an unknown name."""
     of = slice_of(name)
     x, y, z = (*of.shape, 1, 1)[:3]
     wide = max(x // 2, 1)  # a host has 2 × 2 chips
@@ -87,7 +87,7 @@ def devices(name: str) -> list[Device]:
 
 
 def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int) -> Mesh:
-    """A mesh of a slice's devices, laid out on its torus: `mesh("v5e:4x4", data=4, model=4)`.
+    """Make a mesh of a slice's devices, laid out on its torus: `mesh("v5e:4x4", data=4, model=4)`.
 
     axis_types: of the axes; default Auto for all, as in `jax.experimental.topologies.make_mesh`.
 
@@ -117,7 +117,7 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
 
 
 def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
-    """The number of slices that each axis crosses: `[2, 1]` for two slices and data=8, model=4.
+    """Return the number of slices that each axis crosses: `[2, 1]` for two slices and data=8, model=4.
 
     ValueError if the first axes do not multiply to the number of slices, or to a multiple of it.
     """
@@ -134,7 +134,7 @@ def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
 
 
 def _laid(on: Slice, every: np.ndarray, axes: Mapping[str, int]) -> np.ndarray:
-    """The devices of one slice, given in the order of their numbers, as the array of a mesh."""
+    """Return the devices of one slice, given in the order of their numbers, as the array of a mesh."""
     sizes = [*axes.values()]
     if on.generation.platform == "cuda":  # every GPU reaches every other
         return every.reshape(sizes)
@@ -145,14 +145,14 @@ def _laid(on: Slice, every: np.ndarray, axes: Mapping[str, int]) -> np.ndarray:
 
 
 def mesh_of(name: str, numbers: Sequence[int], axes: Mapping[str, int]) -> Mesh:
-    """A mesh of the devices of a slice with these numbers, in this order."""
+    """Make a mesh of the devices of a slice with these numbers, in this order."""
     every = {device.id: device for device in devices(name)}
     grid = np.array([every[i] for i in numbers], dtype=object).reshape([*axes.values()])
     return Mesh(grid, tuple(axes), axis_types=(AxisType.Auto,) * len(axes))
 
 
 def slice_of_mesh(mesh: Any) -> Slice | None:
-    """The slice to which a mesh's devices belong; None for other devices."""
+    """Return the slice to which a mesh's devices belong; None for other devices."""
     if not isinstance(mesh, jax.sharding.Mesh):
         return None
     first = next(iter(mesh.devices.flat), None)

@@ -38,7 +38,7 @@ def seconds(
     kernels_sent: int,
     of_host: tuple[int, int] = (0, 0),
 ) -> Seconds:
-    """The roofline of a plan, from the figures of `minipod.hlo.work` and `minipod.pods.facts.read`.
+    """Return the roofline of a plan, from the figures of `minipod.hlo.work` and `minipod.pods.facts.read`.
 
     why: the reason for flops, moved or collectives that are None. of_host: bytes read from the host's memory, and
     bytes written to it; at best the link carries both at once.
@@ -71,18 +71,18 @@ def seconds(
 
 
 def estimate(program: Program, chip: Chip, mesh: Any, unknown: int = 1) -> Timeline:
-    """One step of a scheduled program (`minipod.hlo.text.parse`) on chips that lie as the mesh's devices do.
+    """Simulate one step of a scheduled program (`minipod.hlo.text.parse`) on chips that lie as the mesh's devices do.
 
     `.seconds` is the whole step; `.for_memory` and `.for_network` are how long the core waits for either. The chip's
     peaks are those of `minipod.roofline` and `minipod.traffic.seconds`; the schedule says what overlaps
-    (`minipod.hlo.timeline`). What has no figure counts as little as it can.
-    unknown: how often a loop of unknown length runs. ValueError, in one sentence, where the chip's memory has no speed.
+    (`minipod.hlo.timeline`). Work without a figure counts as little as possible.
+    unknown: how often a loop of unknown length runs. ValueError, in one sentence, if the memory's speed is unknown.
     """
     return timeline(program, machine(chip, mesh), dict(mesh.shape), unknown)
 
 
 def machine(chip: Chip, mesh: Any) -> Machine:
-    """A chip of a mesh at its peaks."""
+    """Model a chip of a mesh at its peaks."""
     carrier, shape = chip.carrier, dict(mesh.shape)
     torus = torus_of(mesh, carrier.closes) if carrier.shape == "torus" else None
     return Machine(
@@ -93,7 +93,7 @@ def machine(chip: Chip, mesh: Any) -> Machine:
 
 
 def _or_note(figure: Callable[[], _Bounded]) -> _Bounded:
-    """The figure, or the reason why there is none."""
+    """Return the figure, or the reason why there is none."""
     try:
         return figure()
     except ValueError as reason:
@@ -114,6 +114,6 @@ def _host(of_host: tuple[int, int], chip: Chip) -> _Bounded:
 
 
 def _network(collectives: Sequence[Collective], chip: Chip, mesh: Any) -> _Bounded:
-    """Where only a lower bound is known, at most as if each device of the mesh had to pass all on to the next."""
+    """Bound the network's time; where only a lower bound is known, at most as if each device passed all on to the next."""
     least = traffic.at_least(collectives, chip.carrier, mesh)
     return _Bounded(least.seconds, least.seconds + least.bounded * (mesh.devices.size - 1), least.notes)

@@ -91,7 +91,7 @@ def of_file(
 
 
 def placed(mesh: Any) -> Answer:
-    """A mesh as data: `axes` (name → size), `types` of the axes, and the numbers of its `devices`."""
+    """Turn a mesh into data: `axes` (name → size), `types` of the axes, and the numbers of its `devices`."""
     return {
         "axes": dict(mesh.shape),
         "types": [kind.name for kind in mesh.axis_types],

@@ -46,7 +46,7 @@ class Missing(OSError):
 
 
 def missing(platform: str) -> list[str]:
-    """The packages that `pip install` needs before anything can be compiled for "tpu" or "cuda"; [] if none."""
+    """Return the packages that `pip install` needs before anything can be compiled for "tpu" or "cuda"; [] if none."""
     lacking = [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
     return [f"{name}=={jax.__version__}" if name.startswith("jax-") else name for name in lacking]
 
@@ -81,7 +81,7 @@ class Traced:
     source: Path | None
 
     def exported(self) -> bytes:
-        """The program in the format of `jax.export`. RuntimeError, in one sentence, if it cannot be exported."""
+        """Return the program in the format of `jax.export`. RuntimeError, in one sentence, if it cannot be exported."""
         from jax import export
 
         jitted = jax.jit(self.flat, donate_argnums=self.donated)
@@ -143,7 +143,7 @@ class Child:
         self._reader = json_lines.Reader(self._answers.fileno())
 
     def ask(self, traced: Traced) -> dict[str, Any]:
-        """What the compiler says of a program: see `minipod.pods.compile_process.of_export`.
+        """Ask the compiler about a program; return what it says: see `minipod.pods.compile_process.of_export`.
 
         RuntimeError, in one sentence, if the compiler refuses the program, or dies; TimeoutError after `LIMIT` seconds.
         After the last two the child is gone.
@@ -202,7 +202,7 @@ class Child:
 
 
 def versions(platform: str = "tpu") -> dict[str, str]:
-    """The versions of JAX and of the compiler's package, which has to be installed."""
+    """Return the versions of JAX and of the compiler's package, which has to be installed."""
     name = _installed(NEEDED[platform][0])[0].replace("_", "-")
     return {"jax": jax.__version__, name: version(name)}
 
@@ -223,7 +223,7 @@ def _mesh_of(arguments: Any) -> Any:
 def _dynamic(
     arguments: Any, keywords: Any, infos: list[tuple[Any, Any]]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[Any, Any]]]:
-    """The leaves that a jit has traced, and a function that puts others in their places; static leaves stay.
+    """Return the leaves that a jit has traced, and a function that puts others in their places; static leaves stay.
 
     infos: shape and dtype of each traced leaf, in order.
     """
@@ -257,7 +257,7 @@ def _kind(leaf: Any) -> tuple[Any, Any] | None:
 
 
 def _placed(leaf: Any, mesh: Any) -> Any:
-    """A leaf as a ShapeDtypeStruct on the mesh; replicated, if it has no sharding there."""
+    """Turn a leaf into a ShapeDtypeStruct on the mesh; replicated, if it has no sharding there."""
     if isinstance(getattr(leaf, "sharding", None), NamedSharding):
         return leaf
     shape, dtype = _kind(leaf) or ((), None)  # `_dynamic` has left out what is not a value
@@ -282,7 +282,7 @@ def _nothing(_: object) -> None:
 
 
 def _death(code: int, stderr: str, what: str) -> str:
-    """Why the child died, in one sentence, from its exit code and what libtpu printed."""
+    """Return why the child died, in one sentence, from its exit code and what libtpu printed."""
     if "lockfile" in stderr:
         return "another process holds libtpu and does not share it: end that process, or remove /tmp/libtpu_lockfile"
     lines = [line for line in stderr.splitlines() if re.search(r"Check fail|^F\d{4}|^\w*Error: ", line)]

@@ -32,7 +32,7 @@ def compiled(
     options: Mapping[str, str],
     step: Callable[[str, float], None],
 ) -> tuple[Any, Any]:
-    """The compiled program of `file`, and its mesh.
+    """Compile the program of `file`; return it and its mesh.
 
     axes, types: of the mesh that `name` is called with; axes None: it makes its own. devices: of the topology. options:
     of XLA, by name. step: called with the name of each finished step and its seconds.
@@ -71,7 +71,7 @@ def compiled(
 
 
 def _mesh(on: str, axes: Mapping[str, int], types: Sequence[str], devices: Sequence[Any]) -> Mesh:
-    """The mesh that `absent.mesh` makes, with the topology's devices."""
+    """Return the mesh that `absent.mesh` makes, with the topology's devices."""
     by_number = {device.id: device for device in devices}
     planned = absent.mesh(on, **axes)
     grid = np.array([by_number[d.id] for d in planned.devices.flat], dtype=object).reshape(planned.devices.shape)
@@ -84,7 +84,7 @@ def _within(meshes: list[Any]) -> contextlib.AbstractContextManager[Any]:
 
 
 def _needed(made: Made, mesh: Mesh | None) -> list[Mesh]:
-    """The mesh, in a list, if it has to be set: its axes are Explicit, or no argument has a sharding."""
+    """Return the mesh, in a list, if it has to be set: its axes are Explicit, or no argument has a sharding."""
     if mesh is None:
         return []
     placed = any(
@@ -98,7 +98,7 @@ def _sharding(leaf: Any) -> Any:
 
 
 def _lowered(made: Made) -> tuple[Any, Any]:
-    """The jaxpr, or None where JAX does not give it, and the lowered program."""
+    """Return the jaxpr, or None if JAX does not give it, and the lowered program."""
     function: Any = made.function
     if not callable(function) and not hasattr(function, "lower"):
         return None, function  # lowered already
@@ -121,7 +121,7 @@ def _abstracted(tree: Any) -> Any:
 
 
 def _abstract(leaf: Any) -> Any:
-    """The shape of an array that lies on a device of this machine; anything else as it is."""
+    """Return the shape of an array that lies on a device of this machine; anything else as it is."""
     if not (isinstance(leaf, jax.Array) and getattr(leaf, "committed", False)):
         return leaf
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.aval.weak_type)
@@ -135,12 +135,12 @@ def _unwrapped(compiled: Any) -> Any:
 
 
 def _mesh_of(*shardings: Any) -> Any:
-    """The first mesh of these shardings; None if there is none."""
+    """Return the first mesh of these shardings; None if there is none."""
     return next((s.mesh for s in shardings if isinstance(s, NamedSharding) and isinstance(s.mesh, Mesh)), None)
 
 
 def _asked(made: Made, lowered: Any) -> list[Any]:
-    """The shardings of a program that does not compile: of its arguments, and those given to its jit."""
+    """Return the shardings of a program that does not compile: of its arguments, and those given to its jit."""
     # JAX keeps these in private
     inner = getattr(getattr(lowered, "_lowering", None), "compile_args", None) or {}
     given = [inner.get(name, ()) for name in ("in_shardings", "out_shardings", "intermediate_shardings")]
@@ -148,7 +148,7 @@ def _asked(made: Made, lowered: Any) -> list[Any]:
 
 
 def _shardings(ready: Any) -> list[Any]:
-    """The shardings of arguments and results that the compiled program reports."""
+    """Return the shardings of arguments and results that the compiled program reports."""
     shardings: list[Any] = []
     for name in ("input_shardings", "output_shardings"):
         with contextlib.suppress(ValueError):  # JAX has none where an argument is a Ref

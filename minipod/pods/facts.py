@@ -79,7 +79,7 @@ def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = N
 def read(
     program: hlo.Program, axes: Mapping[str, int], numbers: Sequence[int] | None = None, passes: int | None = None
 ) -> dict[str, Any]:
-    """What can be read from a compiled program; `silent` is the reason for the first part that cannot.
+    """Read all facts from a compiled program; `silent` is the reason for the first part that cannot be read.
 
     flops, moved, from_host, to_host, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives,
     overlaps: those of the program. A loop of unknown length counts, in FLOPs, bytes and the collectives' `times`, its
@@ -112,18 +112,18 @@ def read(
 
 
 def _counted(how_often: str, passes: int | None) -> str:
-    """The key of `loops` for what `minipod.hlo.work` calls "once" or "at most"."""
+    """Return the key of `loops` for what `minipod.hlo.work` calls "once" or "at most"."""
     return f"{passes} times" if passes and how_often == "once" else how_often
 
 
 def _kept(c: Collective) -> dict[str, Any]:
-    """A collective as data, without its groups if they follow from the axes."""
+    """Turn a collective into data, without its groups if they follow from the axes."""
     kept = {"op": c.op, "bytes": c.bytes, "times": c.times, "axes": c.axes, "branch": c.branch}
     return kept if c.axes is not None and c.op != "collective-permute" else kept | {"groups": c.groups}
 
 
 def collective(kept: Mapping[str, Any], axes: Mapping[str, int]) -> Collective:
-    """A collective from the data of `_kept`, for a mesh of these axes."""
+    """Make a collective from the data of `_kept`, for a mesh of these axes."""
     along = None if kept["axes"] is None else tuple(kept["axes"])
     groups = kept.get("groups")
     groups = rows(axes, along or ()) if groups is None else tuple(tuple(group) for group in groups)

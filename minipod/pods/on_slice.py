@@ -37,7 +37,7 @@ def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
         return [d for d in devices if d.process_index == process_index] if process_index else mine
 
     def of_all(function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that takes all devices by default, which it would ask of JAX's internals."""
+        """Return a function that takes all devices by default, which it would ask of JAX's internals."""
 
         @functools.wraps(function)
         def asked(*arguments: Any, **more: Any) -> Any:

@@ -31,7 +31,7 @@ class Plan:
     """What one program needs and takes on one slice. All figures are for one device: a chip, or half a chip of 7x.
 
     memory: bytes by name: arguments, outputs, aliased (outputs that reuse donated arguments), temporaries, peak, limit;
-        None where the compiler gives no figure.
+        None if the compiler gives no figure.
     full: the compiler's message if the program does not fit; largest: its largest arrays then (`pods.largest`).
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated.
     from_host, to_host: bytes read from the host's memory, and written to it.
@@ -87,18 +87,18 @@ class Plan:
 
     @cached_property
     def seconds(self) -> Seconds:
-        """How long arithmetic, memory and network take, each alone, at the chip's peaks."""
+        """Return how long arithmetic, memory and network take, each alone, at the chip's peaks."""
         why = self.silent or self.full or "the compiler gave no text"
         figures = self.flops, self.moved, self.collectives, why, self.unseen, self.loops, self.kernels_sent
         return bounds.seconds(self.chip, self.mesh, *figures, of_host=(self.from_host, self.to_host))
 
     @property
     def bound(self) -> str | None:
-        """Which of `minipod.roofline.BOUNDS` takes longest; None if missing figures could change that."""
+        """Return which of `minipod.roofline.BOUNDS` takes longest; None if missing figures could change that."""
         return self.seconds.bound
 
     def data(self) -> dict[str, Any]:
-        """The JSON object of `minipod plan --json`; None in place of a missing figure."""
+        """Return the JSON object of `minipod plan --json`; None in place of a missing figure."""
         seconds = self.seconds
         return {
             "fits": self.fits,
@@ -112,7 +112,7 @@ class Plan:
         }
 
     def table(self) -> Table:
-        """A table of two columns: names and figures."""
+        """Return a table of two columns: names and figures."""
         return Table(("", self.title), tuple(self._rows()), left=(0,), kind="plan")
 
     @property
@@ -139,7 +139,7 @@ class Plan:
         return [*lines, f"recorded with {by}, not compiled here{other}"]
 
     def _why_no_estimate(self) -> str:
-        """What the simulation of the schedule does not model; "" where another note says what is missing."""
+        """Return what the simulation of the schedule does not model; "" if a different note says what is missing."""
         if slice_of(self.on).count > 1:
             return "it does not model waits for other slices"
         if self.from_host or self.to_host:
@@ -200,7 +200,7 @@ def plan(
     recorded: bool = False,
     text: str | None = None,
 ) -> Plan:
-    """A plan from `facts`."""
+    """Make a plan from `facts`."""
     axes = dict(mesh.shape)
     kept = found["collectives"]
     return Plan(
@@ -239,7 +239,7 @@ def _shares(c: Collective, axes: Mapping[str, int]) -> dict[str, Fraction]:
 
 
 def _described(array: Mapping[str, Any]) -> str:
-    """One of the largest arrays: where it is made, bytes, shape."""
+    """Return one of the largest arrays: where it is made, bytes, shape."""
     whole = ", undivided" if array["whole"] else ""
     return f"{array['what']}: {_bytes(array['bytes'])}{whole} ({array['shape']})"
 

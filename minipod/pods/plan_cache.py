@@ -28,7 +28,7 @@ def folder() -> Path:
 
 
 def key(*arguments: Any) -> str:
-    """The name of a plan in the cache: a hash of the command's arguments and the environment."""
+    """Return the name of a plan in the cache: a hash of the command's arguments and the environment."""
     environment = {name: value for name, value in os.environ.items() if name not in _PASSING}
     text = json.dumps([sys.executable, *arguments, environment], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -43,7 +43,7 @@ class Wanted:
 
 
 def run(wanted: Wanted) -> "Plan":
-    """The plan. ValueError or OSError, in one sentence, for every mistake."""
+    """Make the plan. ValueError or OSError, in one sentence, for every mistake."""
     file, name, axes = checked(wanted)
     key = plan_cache.key(
         str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla), wanted.passes
@@ -107,7 +107,7 @@ def _plan(wanted: Wanted, name: str, entry: Mapping[str, Any], text: str | None 
 
 
 def _recorded(wanted: Wanted) -> "Plan":
-    """The recorded plan, where no compiler is installed."""
+    """Return the recorded plan, if no compiler is installed."""
     from minipod.pods.compiler import missing
     from minipod.pods.planning import make
 
@@ -122,7 +122,7 @@ def _recorded(wanted: Wanted) -> "Plan":
 
 
 def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
-    """The file, the name of the function and the axes of the mesh, checked as far as possible without JAX."""
+    """Return the file, the name of the function and the axes of the mesh, checked as far as possible without JAX."""
     file, colon, name = wanted.program.rpartition(":")
     if not colon or not name.isidentifier():
         raise ValueError(f"{wanted.program!r} is not FILE.py:NAME, such as train.py:program")
@@ -142,7 +142,7 @@ def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
 
 
 def prepared(program: str, on: str, mesh: str) -> "Traced":
-    """The program of a file, traced in this process for a slice, to find its recording. Errors: as of `run`."""
+    """Return the program of a file, traced in this process for a slice, to find its recording. Errors: as of `run`."""
     file, name, axes = checked(Wanted(program, on, mesh))
     import jax
 

@@ -27,7 +27,7 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
     arguments: those of the function, with a `jax.ShapeDtypeStruct` in place of each array; at least one has a
         NamedSharding on a `minipod.pods.mesh`. Donated arguments count once.
 
-    Without libtpu, returns the plan recorded beside the function's file, if there is one: `plan.recorded` is True.
+    Without libtpu, returns a plan recorded in the folder of the function's file, if there is one: `plan.recorded` is True.
 
     Raises ValueError if no argument has a sharding on a mesh of a slice, or two lie on different meshes; RuntimeError
     if the compiler refuses the program or dies; `Missing`, an OSError, if there is neither libtpu nor a recording;
@@ -60,7 +60,7 @@ def warm(platform: str = "tpu") -> Iterator[None]:
 
 
 def make(traced: Traced, folder: Path | None = None, child: Child | None = None) -> Plan:
-    """The plan of a traced program. folder: where its recordings are (default: beside its file).
+    """Plan a traced program. folder: of its recordings (default: the folder of its file).
 
     child: the compiler to use; by default a new one, for this program only.
     """
@@ -86,7 +86,7 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
-    """All meshes with these axis names in which each axis takes whole axes of a slice's torus: axis name → size.
+    """Return all meshes with these axis names in which each axis takes whole axes of a slice's torus: axis name → size.
 
     They are sorted by the size of the first axis, the largest first: `[{"data": 16, "model": 1}, {"data": 4, …}, …]`.
     Over several slices, the first axes cross them. A host of GPUs has no torus: every product of sizes is a layout.
@@ -104,7 +104,7 @@ def layouts(on: str, *axes: str) -> list[dict[str, int]]:
 
 
 def _sizes(whole: int, count: int) -> list[list[int]]:
-    """All lists of `count` sizes whose product is `whole`, the first size largest first."""
+    """Return all lists of `count` sizes whose product is `whole`, the first size largest first."""
     if count == 0:
         return [[]] if whole == 1 else []
     firsts = [n for n in range(whole, 0, -1) if whole % n == 0]
@@ -112,7 +112,7 @@ def _sizes(whole: int, count: int) -> list[list[int]]:
 
 
 def search(program: Program, on: str, meshes: Sequence[Mapping[str, int]], at_once: int | None = None) -> list[Plan]:
-    """A plan of `program` for each of several meshes of a slice, in the order given.
+    """Plan `program` for each of several meshes of a slice, in the order given.
 
     program: takes a mesh and returns (function, arguments). meshes: axis name → size. at_once: how many programs are
     compiled at the same time (default: one per core of this machine, at most 4; each takes about half a GiB).

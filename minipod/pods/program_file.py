@@ -36,7 +36,7 @@ class Made:
 
 
 def imported(file: Path, name: str) -> Callable[..., Any]:
-    """The function `name` of a file. Mistake if the file cannot be imported, or has no such function."""
+    """Return the function `name` of a file. Mistake if the file cannot be imported, or has no such function."""
     folder = file.resolve().parent
     sys.path.insert(0, str(folder))  # as when it is run
     _set_aside(folder)

@@ -1,4 +1,4 @@
-"""Plans that were compiled earlier, for machines without libtpu: `plans.json`, beside the file of the program.
+"""Plans that were compiled earlier, for machines without libtpu: `plans.json`, next to the file of the program.
 
 `save` writes what `entry` makes of each compiled program. A recording is found by slice, mesh, arguments, and the
 program as JAX traces it. Another version of JAX may trace the same program differently: then the recording with the
@@ -25,7 +25,7 @@ NAMES = re.compile(r"\{('[^'{}]*'(?:, '[^'{}]*')+)\}")
 
 
 class Stale(RuntimeError):
-    """The recording is of another program."""
+    """The error of a recording that belongs to a different program."""
 
 
 def place(traced: Traced) -> str:
@@ -37,18 +37,18 @@ def place(traced: Traced) -> str:
 
 
 def names(traced: Traced) -> list[str]:
-    """The names of a program: that by which it was asked for, and its function's."""
+    """Return the names of a program: that by which it was asked for, and its function's."""
     return [*dict.fromkeys((traced.name, traced.function))]
 
 
 def digest(traced: Traced) -> str:
-    """A hash of the traced program, without what differs from run to run: addresses, and the order of sets."""
+    """Hash the traced program, without the parts that differ from run to run: addresses, and the order of sets."""
     text = re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr))
     return _sum(NAMES.sub(lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text))
 
 
 def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
-    """The recording of a program: `{"facts": …, "versions": …}`.
+    """Return the recording of a program: `{"facts": …, "versions": …}`.
 
     Raises Missing if nothing is recorded for its slice, mesh and arguments, Stale if the recording is of another
     program.
@@ -71,7 +71,7 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """All recordings of a folder. ValueError if its `plans.json` does not hold recordings."""
+    """Return all recordings of a folder. ValueError if its `plans.json` does not hold recordings."""
     path = folder / FILE
     try:
         entries = json.loads(path.read_text("utf-8"))
@@ -96,7 +96,7 @@ def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:
 
 
 def entry(traced: Traced, facts: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:
-    """A recording of a traced program: versions of JAX and the compiler, and what `facts.facts` says of it."""
+    """Make a recording of a traced program: versions of JAX and the compiler, and what `facts.facts` says of it."""
     key = {"place": place(traced), "names": names(traced), "program": digest(traced)}
     return key | {"versions": versions, "facts": facts}
 

@@ -98,7 +98,7 @@ class Slice:
 
     @property
     def options(self) -> dict[str, str | int]:
-        """What the compiler needs in addition to the name: the number of slices, or the layout of GPUs."""
+        """Return what the compiler needs in addition to the name: the number of slices, or the layout of GPUs."""
         gpus = {"topology": f"1x1x{self.chips}"} if self.generation.platform == "cuda" else {}
         several = {"num_slices": self.count} if self.count > 1 else {}
         return dict(self.generation.options) | gpus | several
@@ -108,10 +108,10 @@ class Slice:
 
 
 def slice_of(name: str) -> Slice:
-    """The slice with a name such as `v5e:4x4` or `v4:4x4x8`, Cloud's `v5p-128`, or several, `2xv5e:4x4`.
+    """Return the slice with a name such as `v5e:4x4` or `v4:4x4x8`, Cloud's `v5p-128`, or several, `2xv5e:4x4`.
 
     `tpu7x:2x2x1`, as libtpu spells it, is `7x:2x2x1`. The `name` of the result always has the shape. ValueError for an
-    unknown name; the message lists those that there are.
+    unknown name; the message lists the known generations.
     """
     parts = _NAME.fullmatch(name.strip().lower())
     generation = _CLOUD.get(parts[2], parts[2]) if parts else ""
@@ -157,7 +157,7 @@ def _shape_of(generation: str, number: int) -> str:
 
 
 def _no_shape(generation: str, text: str) -> str:
-    """The sentence for an unknown shape, or none."""
+    """Return the sentence for an unknown shape, or none."""
     kind = GENERATIONS[generation]
     other = "x".join(sorted(text.split("x"), key=lambda n: int(n) if n.isdecimal() else 0))
     known = other in kind.shapes or _of_cubes(other, kind)

@@ -86,7 +86,7 @@ def _of_hosts(files: Iterable[Path]) -> Iterator[Any]:
 
 
 def recording(path: Path) -> list[Path]:
-    """The files of one recording: the file itself, or all files of the newest folder that has any."""
+    """Return the files of one recording: the file itself, or all files of the newest folder that has any."""
     if path.is_file():
         if not path.name.endswith(ENDING):
             raise ValueError(f"{path.name} is not a profile: its name does not end in {ENDING}")
@@ -117,7 +117,7 @@ def _stats(of: Any) -> dict[str, Any]:
 
 
 def _zero(planes: Iterable[Any]) -> float:
-    """The start of the recording, in nanoseconds since the epoch; times of events count from it."""
+    """Return the start of the recording, in nanoseconds since the epoch; times of events count from it."""
     return next((float(_stats(p).get("profile_start_time", 0)) for p in planes if p.name == _LAST), 0.0)
 
 
@@ -157,7 +157,7 @@ def _simulated(
 
 
 def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
-    """The events of a TPU, in one lane, without operations that enclose others.
+    """Yield the events of a TPU, in one lane, without operations that enclose others.
 
     The TPU compiler names the fusions that start and end any collective `async-collective-start` and `…-done`; a fusion
     that continues a collective while it computes counts as compute.
@@ -176,7 +176,7 @@ def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
 
 
 def _of_gpu(plane: Any, process: int, zero: float) -> Iterator[Event]:
-    """The events of a GPU, all streams in one lane, without those that no program asked for, such as host copies.
+    """Yield the events of a GPU, all streams in one lane, without those that no program asked for, such as host copies.
 
     All kernels of a command buffer (CUDA graph) have its name, so they are named after the kernel instead.
     """

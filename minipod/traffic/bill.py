@@ -43,7 +43,7 @@ class Bill(list[Collective]):
 
 
 def read(hlo_text: str, mesh: Any = None) -> Bill:
-    """The collectives in the text of a compiled program, `compiled.as_text()`, in the order of the text.
+    """Read the collectives in the text of a compiled program, `compiled.as_text()`, in the order of the text.
 
     mesh: a `Mesh` or `AbstractMesh`, to name the axes of each collective; the devices of a `Mesh` also say for which
     kind of machine the program was compiled, unless the text shows that it is a TPU's.
@@ -68,7 +68,7 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
 
 
 def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
-    """The collectives of `function`, compiled for `args` but not run.
+    """List the collectives of `function`, compiled for `args` but not run.
 
     function: jitted or not. args: arrays, NumPy arrays or ShapeDtypeStructs. mesh: default, the mesh of the first
     argument with a NamedSharding, or else of the compiled program's inputs or outputs. TypeError for a compiled
@@ -98,7 +98,7 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
 
 
 def _kind(placed: Any) -> str:
-    """The kind of a mesh's or sharding's devices: CPU, TPU or GPU; empty for an AbstractMesh, which has none."""
+    """Return the kind of a mesh's or sharding's devices: CPU, TPU or GPU; empty for an AbstractMesh, which has none."""
     import jax
 
     if isinstance(placed, jax.sharding.Sharding):
@@ -107,7 +107,7 @@ def _kind(placed: Any) -> str:
 
 
 def total(collectives: Sequence[Collective]) -> int | float:
-    """Bytes that a device sends: the sum of `sent`, with the costliest branch of each conditional.
+    """Add up the bytes that a device sends: the sum of `sent`, with the costliest branch of each conditional.
 
     The sum is exact: an int if it is a whole number, otherwise a float. ValueError if the `times` of a collective are
     unknown.
@@ -120,7 +120,7 @@ def total(collectives: Sequence[Collective]) -> int | float:
 
 
 def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
-    """Bytes that each of `devices` devices sends for a collective over an array of `size` bytes, by a ring.
+    """Return the bytes that each of `devices` devices sends for a collective over an array of `size` bytes, by a ring.
 
     With n devices: 2(n-1)/n of the array for an all-reduce; (n-1)/n for an all-gather (`size`: of the result), a
     reduce-scatter (`size`: of the input) and an all-to-all; the whole array for a permute and a broadcast. An int if it
@@ -132,14 +132,14 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
 
 
 def times_of(c: Collective, so: str) -> int:
-    """How often a collective runs. If that is unknown, ValueError, which ends with `so`."""
+    """Return how often a collective runs. If that is unknown, ValueError, which ends with `so`."""
     if c.times is None:
         raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
     return c.times
 
 
 def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
-    """The sum of the costs outside all branches, and of each conditional's costliest branch."""
+    """Return the sum of the costs outside all branches, and of each conditional's costliest branch."""
     inside: dict[int, dict[int, list[tuple[Branch, Cost]]]] = {}
     for branch, price in costs:
         if branch:
@@ -158,7 +158,7 @@ def merged(collectives: Sequence[Collective]) -> list[Collective]:
 
 
 def table(collectives: Sequence[Collective]) -> Table:
-    """A table with a row for each collective; equal ones share a row, and their times are added.
+    """Make a table with a row for each collective; equal ones share a row, and their times are added.
 
     Its columns: operation, with the number of its branch if it is in one; axes of the mesh, or groups if they are
     unknown; bytes of the array; times; bytes that a device sends in all these times. Below the rows is the sum of the

@@ -70,7 +70,7 @@ def estimate(
 def _one(
     c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None
 ) -> tuple[float, str]:
-    """As `estimate`, inside a slice or between them."""
+    """Estimate as `estimate` does, inside a slice or between slices."""
     n = max(map(len, c.groups))
     if c.op == "collective-permute":
         carried, hops = _permute(c, link, list((mesh or {}).values()), torus)
@@ -89,7 +89,7 @@ def _one(
 
 
 def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus | None) -> list[tuple[int, bool]]:
-    """The axes on which a group lies, each as (devices, whether it is a ring)."""
+    """Return the axes on which a group lies, each as (devices, whether it is a ring)."""
     n = max(map(len, c.groups))
     if link.shape != "torus":
         return [(n, False)]
@@ -103,7 +103,7 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
 
 
 def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
-    """Why the groups do not each fill a box of the torus; "" if they do."""
+    """Return why the groups do not each fill a box of the torus; "" if they do."""
     lines = [torus.lines(group) for group in c.groups]
     if None in lines or len({*map(str, lines)}) > 1:
         shape = "x".join(str(size) for size in torus.shape if size > 1)
@@ -122,7 +122,7 @@ def _over(c: Collective, mesh: dict[str, int] | None) -> str:
 
 
 def least(c: Collective, link: Link, torus: Torus) -> float:
-    """A lower bound in seconds: of the chip that has the most to send over the fewest links."""
+    """Return a lower bound in seconds: of the chip that has the most to send over the fewest links."""
     longest = 0.0
     for group in c.groups:
         chips = len({torus.coords[i] for i in group})
@@ -136,7 +136,7 @@ def least(c: Collective, link: Link, torus: Torus) -> float:
 
 
 def _rings(sizes: Sequence[int], link: Link) -> list[bool]:
-    """Which axes of a mesh are rings if the mesh is the torus. An axis of size 1 is not one of the torus."""
+    """Return which axes of a mesh are rings if the mesh is the torus. An axis of size 1 is not one of the torus."""
     closed = iter(rings([n for n in sizes if n > 1], link.closes))
     return [n > 1 and next(closed) for n in sizes]
 
@@ -148,7 +148,7 @@ def _hops(size: int, closed: bool, link: Link) -> int:
 
 
 def _pieces(size: int, closed: bool, link: Link) -> float:
-    """How many of the size² pieces of an all-to-all cross its busiest link in one direction."""
+    """Return how many of the size² pieces of an all-to-all cross its busiest link in one direction."""
     if link.shape == "switch":
         return size - 1
     if link.shape == "ring":
@@ -186,7 +186,7 @@ def _place(device: int, sizes: Sequence[int], torus: Torus | None) -> list[int]:
 def _way(
     start: list[int], end: list[int], axes: list[int], sizes: Sequence[int], closed: Sequence[bool], link: Link
 ) -> list[tuple[int, ...]]:
-    """The links passed, each as (device it leaves, axis, direction), along one axis after the other."""
+    """Return the links passed, each as (device it leaves, axis, direction), along one axis after the other."""
     at, way = list(start), []
     for axis in axes:
         size = sizes[axis]

@@ -110,7 +110,7 @@ def _doing(b: Beat) -> str:
 
 
 def _hangs(who: _Names, alive: list[Beat], late: list[Beat], blamed: bool) -> list[Finding]:
-    """Find the processes that the others wait for: those outside JAX, or else those elsewhere than most, or else none."""
+    """Find the processes that the others wait for: those outside JAX, else those elsewhere than most, else none."""
     outside = [b for b in late if not b.in_jax]
     waiting = [b for b in late if b.in_jax]
     if outside:

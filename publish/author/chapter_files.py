@@ -87,12 +87,12 @@ class ChapterFiles:
         return [self.folder / "demo.py", self.blanks, self.checks, self.mistakes, self.solution]
 
     def place(self, path: Path, function: str = "") -> str:
-        """How a finding names a file of the chapter, or a function in it."""
+        """Return how a finding names a file of the chapter, or a function in it."""
         return path.relative_to(self.root).as_posix() + (f" {function}" if function else "")
 
 
 def functions(path: Path) -> list[str]:
-    """The public top-level functions of a file, in order; none where it is missing or does not parse."""
+    """Return the public top-level functions of a file, in order; none where it is missing or does not parse."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
@@ -101,12 +101,12 @@ def functions(path: Path) -> list[str]:
 
 
 def mistakes_of(path: Path) -> list[str]:
-    """The functions `exercise__why` of a file, in order."""
+    """Return the functions `exercise__why` of a file, in order."""
     return [name for name in functions(path) if "__" in name]
 
 
 def incomplete(chapter: ChapterFiles) -> list[Finding]:
-    """What the chapter lacks, and where two of its files disagree. Runs nothing."""
+    """Return what the chapter lacks, and where two of its files disagree. Runs nothing."""
     findings = list(_unreadable(chapter))
     if any(finding.unreadable for finding in findings):
         return findings
@@ -183,7 +183,7 @@ def _words(chapter: ChapterFiles) -> Iterator[Finding]:
 
 
 def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
-    """Each language that has hints has equally many. One language may have none."""
+    """Check that each language that has hints has the same number. One language may have none."""
     several = {language: len(_get(hints, language) or []) for language in WRITTEN}
     least = max(HINTS, *several.values())
     for language, count in several.items():

@@ -54,14 +54,14 @@ class Expected:
 
     @classmethod
     def of(cls, name: str, mistakes: Iterable[str]) -> "Expected":
-        """What the name of another answer says, such as rows_of__right or rows_of__whole."""
+        """Read the name of another answer, such as rows_of__right or rows_of__whole."""
         if name in mistakes:
             return cls("wrong", name)
         _, _, why = name.partition("__")
         return cls("right" if why.split("_")[0] == RIGHT else "wrong")
 
     def is_met_by(self, verdict: Verdict) -> bool:
-        """A known mistake may also hang."""
+        """Return whether the verdict is the expected one; a known mistake may also hang."""
         outcomes = {self.outcome, "hung"} if self.mistake else {self.outcome}
         return verdict.outcome in outcomes and verdict.mistake == self.mistake
 
@@ -85,7 +85,7 @@ class Judged:
     message: str
 
     def finding(self, chapter: ChapterFiles, expected: Expected) -> Iterator[Finding]:
-        """One where the verdict is not the expected one."""
+        """Yield a finding if the verdict is not the expected one."""
         verdict = self.verdict
         if not expected.is_met_by(verdict):
             message = f": {self.message}" if self.message else ""
@@ -94,7 +94,7 @@ class Judged:
 
 
 def judge_chapter(chapter: ChapterFiles, specs: list[Spec], shorter: bool = False) -> Iterator[Finding]:
-    """What does not hold in a chapter, exercise by exercise. Files that are missing are not judged.
+    """Yield the findings of a chapter, exercise by exercise. Missing files are not judged.
 
     shorter: of the other answers only the right ones.
     """
@@ -161,7 +161,7 @@ def _judge_seen(
 
 
 def _renamed(result: ProcessResult, name: str, exercise: str) -> ProcessResult:
-    """A process's observations of the function `name`, under the name of the exercise."""
+    """Return a process's observations of the function `name`, under the name of the exercise."""
     file = dataclasses.replace(result.file, functions={exercise: result.cases(name)})
     return dataclasses.replace(result, file=file)
 
@@ -172,7 +172,7 @@ def _judged(file: Path, function: str, check: checking.Check) -> Judged:
 
 
 def _alike(chapter: ChapterFiles, spec: Spec, cached: checking.CachedResults) -> Iterator[Finding]:
-    """One finding for each mistake that behaves like another, or like the solution, on every input."""
+    """Yield a finding for each mistake that behaves like another, or like the solution, on every input."""
     results_of = {spec.name: (cached.solution or [], spec.name, str(chapter.solution))}
     results_of |= {name: (results, name, str(chapter.mistakes)) for name, results in cached.mistakes.items()}
     for (one, a), (other, b) in itertools.combinations(results_of.items(), 2):
@@ -196,7 +196,7 @@ def _run(chapter: ChapterFiles, shorter: bool) -> Iterator[Finding]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 1 when there is a finding, 2 for an unknown chapter."""
+    """Run the command; return 1 if there is a finding, 2 for an unknown chapter."""
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument(

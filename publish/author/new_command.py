@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]:
-    """The files of a new chapter: path below root → text. ValueError where the name is taken, or is not one."""
+    """Return the files of a new chapter: path below root → text. ValueError where the name is taken, or is not one."""
     lessons = root / "lessons"
     if existing := chapters.named(lessons, lesson):
         lesson = existing[0]
@@ -133,12 +133,12 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
 
 
 def _code(text: str) -> str:
-    """A file's code without what its docstrings say."""
+    """Return a file's code without what its docstrings say."""
     return re.sub(r'""".*?"""', "", text, flags=re.S)
 
 
 def _read(chapter: ChapterFiles, path: Path) -> str:
-    """The text of a file of the chapter. ValueError where it cannot be read."""
+    """Return the text of a file of the chapter. ValueError where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -150,7 +150,7 @@ def _read(chapter: ChapterFiles, path: Path) -> str:
 
 
 def _appended(chapter: ChapterFiles, path: Path, text: str) -> str:
-    """The file's text with this below it."""
+    """Return the file's text with this below it."""
     old = _read(chapter, path).rstrip("\n")
     space = "\n\n\n" if path.suffix == ".py" else "\n\n"
     return f"{old}{space}{text}" if old else text

@@ -115,7 +115,7 @@ def _each(key: str, value: object, languages: list[str]) -> list[str]:
 
 
 def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[str, str]:
-    """The files of a chapter without exercises yet, by path below the project."""
+    """Return the files of a chapter without exercises yet, by path below the project."""
     folder = f"lessons/{lesson}"
     facts = [f"number = {number}", f"part = {part}", "solve = 20  # minutes"]
     facts += [*_each("title", MARK, languages), *_only(languages[0] if len(languages) == 1 else "")]
@@ -165,7 +165,7 @@ def unfilled(chapter: ChapterFiles) -> list[Finding]:
 
 
 def exercises_left(chapter: ChapterFiles, names: list[str]) -> set[str]:
-    """The exercises among these that are not filled in yet, so that there is nothing to judge."""
+    """Return the exercises among these that are not filled in yet, so that there is nothing to judge."""
     left = {f.where.partition(" ")[2] for path in chapter.python for f in _functions(chapter, path)}
     return {name for name in names if any(re.fullmatch(rf"(test_)?{name}(__\w+)?", function) for function in left)}
 
@@ -185,7 +185,7 @@ def _functions(chapter: ChapterFiles, path: Path) -> Iterator[Finding]:
 
 
 def _keys(node: Any, keys: list[str]) -> Iterator[str]:
-    """The keys, with dots, whose text has the mark."""
+    """Yield the keys, with dots, whose text has the mark."""
     if isinstance(node, dict):
         for key, value in node.items():
             yield from _keys(value, [*keys, key])

@@ -16,7 +16,7 @@ LONG = 160  # of a line, what a message shows
 def differences(
     page: Page, before: list[list[dict]], after: list[list[dict]], varying: Container[str], measures: bool = False
 ) -> dict[str, str]:
-    """The cells whose outputs differ from those `before`, each with how: `line 3: - 8 devices + 9 devices`.
+    """Return the cells whose outputs differ from those `before`, each with how: `line 3: - 8 devices + 9 devices`.
 
     varying   cells whose outputs are never the same twice: only the form of their text is compared
     measures  the page measures times: only the kinds of output are compared
@@ -56,7 +56,7 @@ def _rest(output: dict) -> dict:
 
 
 def _lines(output: dict) -> list[str]:
-    """The text of an output in each of its forms, cut into lines and pieces of markup."""
+    """Return the text of an output in each of its forms, cut into lines and pieces of markup."""
     data = output.get("data", {})
     texts = [output.get("text", ""), *(str(data[kind]) for kind in sorted(data))]
     if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes a little otherwise than wasm does
@@ -67,7 +67,7 @@ def _lines(output: dict) -> list[str]:
 
 
 def form(text: str) -> list[str]:
-    """The different lines of a text, sorted, with # for each number and one blank for several.
+    """Return the different lines of a text, sorted, with # for each number and one blank for several.
 
     Which process failed first, and how, is left out, and so is what had ended at each moment of measured lanes.
     """
@@ -79,7 +79,7 @@ def form(text: str) -> list[str]:
 
 
 def close(ours: str, theirs: str) -> bool:
-    """Whether two texts differ at most in the last digits of numbers: other processors add in another order."""
+    """Return whether two texts differ at most in the last digits of numbers: other processors add in another order."""
     a, b = NUMBER.split(ours), NUMBER.split(theirs)
     parts_of = [[re.sub(r"\s+", " ", re.sub(r" +]", "]", word)) for word in parts[::2]] for parts in (a, b)]
     numbers = zip(map(float, a[1::2]), map(float, b[1::2]), strict=False)

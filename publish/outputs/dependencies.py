@@ -35,14 +35,14 @@ class Mentioned:
 
 
 def reached(page: Page, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
-    """The files in these rooms that the cells of a page import, start or read by name, and what those reach."""
+    """Return the files in these rooms that the cells of a page import, start or read by name, and what those reach."""
     lesson = root / "lessons" / page.path.stem
     named = [path for cell in page.cells for path in _named(_mentioned(_code(cell.body)), lesson, lesson, root, rooms)]
     return reached_from(named, lesson, root, rooms)
 
 
 def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
-    """These files, and what they import, start or read by name; in order."""
+    """Return these files, and what they import, start or read by name; in order."""
     reached_files, todo = set[Path](), list(files)
     while todo:
         if (path := todo.pop()) in reached_files:
@@ -53,19 +53,19 @@ def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, 
 
 
 def named_in(path: Path, lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
-    """What a program imports, starts or reads by name; nothing for another file."""
+    """Return what a program imports, starts or reads by name; nothing for another file."""
     if path.suffix != ".py":
         return []
     return _named(_mentioned(path.read_text("utf-8", "replace")), path.parent, lesson, root, rooms)
 
 
 def sums_of(files: set[Path], root: Path) -> dict[str, str]:
-    """A hash of each file, by its path in the repository."""
+    """Return a hash of each file, by its path in the repository."""
     return {path.relative_to(root).as_posix(): sum_of(path.read_bytes()) for path in sorted(files)}
 
 
 def sum_of(data: bytes) -> str:
-    """What a recording keeps of a file."""
+    """Return what a recording keeps of a file."""
     return hashlib.sha256(data).hexdigest()[:20]
 
 
@@ -81,17 +81,17 @@ def changed_since(commit: str, root: Path) -> set[str]:
 
 
 def _code(body: str) -> str:
-    """The code of a cell, without the line %%writefile."""
+    """Return the code of a cell, without the line %%writefile."""
     return body.partition("\n")[2] if body.startswith("%%") else body
 
 
 def strings_in(path: Path) -> frozenset[str]:
-    """The short strings of a program; none of another file."""
+    """Return the short strings of a program; none of another file."""
     return _mentioned(path.read_text("utf-8", "replace")).strings if path.suffix == ".py" else frozenset()
 
 
 def _tree(code: str) -> ast.Module | None:
-    """The syntax tree, None for what is not Python: executing it gives the better message."""
+    """Return the syntax tree, None for what is not Python: executing it gives the better message."""
     try:
         with _PARSING:
             return ast.parse(code)
@@ -114,7 +114,7 @@ def _mentioned(code: str) -> Mentioned:
 
 
 def _named(what: Mentioned, beside: Path, lesson: Path, root: Path, rooms: tuple[str, ...]) -> list[Path]:
-    """The files of this repository among what is named in code that lies in the folder `beside`."""
+    """Return the files of this repository among what is named in code that lies in the folder `beside`."""
     both = {beside, lesson}
     paths = [path for folder in both for name in what.strings & _listed(folder) if (path := folder / name).is_file()]
     paths += [path for text in what.strings if text.partition("/")[0] in rooms and (path := root / text).is_file()]
@@ -130,7 +130,7 @@ def _named(what: Mentioned, beside: Path, lesson: Path, root: Path, rooms: tuple
 
 
 def _files(folder: Path, dotted: str) -> list[Path]:
-    """The file of a module and those of the packages around it; nothing for what is no module there."""
+    """Return the file of a module and those of the packages around it; nothing for what is no module there."""
     paths, at = [], folder
     for part in filter(None, dotted.split(".")):
         names = _listed(at)
@@ -143,7 +143,7 @@ def _files(folder: Path, dotted: str) -> list[Path]:
 
 
 def _listed(folder: Path) -> frozenset[str]:
-    """What lies in a folder; nothing where there is none."""
+    """Return what lies in a folder; nothing where there is none."""
     try:
         return _names(folder, folder.stat().st_mtime_ns)
     except OSError:

@@ -70,14 +70,14 @@ class Executed:
 
     @property
     def complete(self) -> int:
-        """How many cells, from the first on, have run to their end."""
+        """Return how many cells, from the first on, have run to their end."""
         if self.failure and self.failure.what != "warned":
             return self.failure.cell
         return len(self.outputs)
 
 
 def measures(name: str, root: Path) -> bool:
-    """Whether the cells of a page measure times: then nothing else may run beside them."""
+    """Return whether the cells of a page measure times: then nothing else may run beside them."""
     folder = root / "lessons" / name
     return (folder / FILE).exists() and read_chapter(folder).measures
 
@@ -92,7 +92,7 @@ def sources(page: Page, root: Path) -> dict[str, str]:
 
 
 def key(page: Page, root: Path) -> str:
-    """A hash of what outputs that are made here depend on: what the page says, tools, versions, options."""
+    """Return a hash of what outputs that are made here depend on: what the page says, tools, versions, options."""
     here = recordings.now()
     tools = {path for room in dependencies.TOOLS for path in (root / room).rglob("*.py")}
     made = [sources(page, root), dependencies.sums_of(tools, root), ENVIRONMENT, here.python, here.packages]
@@ -135,7 +135,7 @@ def _recorded(page: Page, root: Path) -> Executed | None:
 
 
 def _kept(path: Path, count: int) -> Executed | None:
-    """The outputs in the cache; None where there are none, or where the file is damaged."""
+    """Return the outputs in the cache; None where there are none, or where the file is damaged."""
     try:
         # pyrefly: ignore[bad-argument-type]
         result = Executed(**{**json.loads(files.read(path)), "ran": 0})
@@ -146,7 +146,7 @@ def _kept(path: Path, count: int) -> Executed | None:
 
 
 def expected(page: Page, root: Path, recording: recordings.Recording) -> list[list[dict]]:
-    """The outputs that the cells should give here: as recorded, under the oldest JAX with what differs there."""
+    """Return the outputs that the cells should give here: as recorded, under the oldest JAX with what differs there."""
     oldest = ledger.read(root).oldest
     if not oldest or not ledger.of_versions(recordings.now(), oldest):
         return recording.outputs
@@ -226,7 +226,7 @@ def _where(page: Page, cell, root: Path) -> str:
 
 
 def _printed(cell) -> str:
-    """What a cell has printed, as far as it is text."""
+    """Return what a cell has printed, as far as it is text."""
     return "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
@@ -236,13 +236,13 @@ def _plain(text: str) -> str:
 
 
 def _last_lines(text: str) -> str:
-    """The end of an error as a page has room for it."""
+    """Return the end of an error as a page has room for it."""
     lines = [line[:300] for line in _plain(text).splitlines() if line.strip()]
     return "\n".join(lines if len(lines) <= 8 else [*lines[:4], "…", *lines[-3:]])
 
 
 def _report(page: Page, notebook, at: int, root: Path, what: str, why: str) -> str:
-    """One sentence that names page and cell, the output so far, and the traceback."""
+    """Return one sentence that names page and cell, the output so far, and the traceback."""
     reason = {"slow": f"took longer than {LIMIT} s", "died": f"ended the Python process\n{why}"}.get(what, why)
     lines = [f"{_where(page, page.cells[at], root)} failed: {_plain(reason).rstrip()}"]
     if what != "died":

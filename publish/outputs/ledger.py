@@ -55,7 +55,7 @@ class Ledger:
 
 
 def read(root: Path) -> Ledger:
-    """The ledger; an empty one where there is none. ValueError, in one sentence, for one that cannot be read."""
+    """Return the ledger; an empty one where there is none. ValueError, in one sentence, for one that cannot be read."""
     if not (root / LEDGER).exists():
         return Ledger()
     try:
@@ -77,19 +77,19 @@ def _row(name: str, row: dict[str, Any]) -> Row:
 
 
 def fault(row: Row, root: Path) -> str:
-    """What is wrong with a row, "" where nothing is: its program must be there."""
+    """Return what is wrong with a row, "" where nothing is: its program must be there."""
     if not (root / row.by).is_file():
         return f"{LEDGER}: {row.by}, which records {row.name}, is missing: correct `by`, or remove the row"
     return ""
 
 
 def written(row: Row, root: Path) -> dict[str, str]:
-    """The files of a row that are there, each with a hash."""
+    """Return the files of a row that are there, each with a hash."""
     return dependencies.sums_of({path for name in row.writes if (path := root / name).exists()}, root)
 
 
 def sources(row: Row, root: Path) -> dict[str, str]:
-    """What a row is recorded from, each with a hash: recorders, lessons' programs, and what these reach.
+    """Return what a row is recorded from, each with a hash: recorders, lessons' programs, and what these reach.
 
     Neither what it writes nor the tools.
     """
@@ -119,12 +119,12 @@ def keep(row: Row, root: Path, made: Made) -> None:
 
 
 def is_stale(row: Row, entry: Entry | None, root: Path) -> bool:
-    """Whether what a row is recorded from is no longer what it was, or the row was never recorded."""
+    """Return whether what a row is recorded from is no longer what it was, or the row was never recorded."""
     return entry is None or entry.of != _total(sources(row, root))
 
 
 def is_as_written(row: Row, entry: Entry, root: Path) -> bool:
-    """Whether the files are what the recorder wrote."""
+    """Return whether the files are what the recorder wrote."""
     return entry.wrote == _total(written(row, root))
 
 
@@ -146,7 +146,7 @@ def of_versions(made: Made, promised: dict[str, str]) -> bool:
 
 
 def pages_of_other_versions(root: Path) -> list[str]:
-    """The pages that are not recorded with the newest versions, by name."""
+    """Return the pages that are not recorded with the newest versions, by name."""
     promised, paths = read(root).versions, (root / "book" / "outputs").glob("*.json")
     made = {path.stem: Made(**json.loads(path.read_text("utf-8"))["made"]) for path in paths}
     return sorted(name for name, on in made.items() if not of_versions(on, promised))

@@ -69,7 +69,7 @@ class StaleRecording(ValueError):
 
 
 def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """The names whose sums differ, or that only one of the two has."""
+    """Return the names whose sums differ, or that only one of the two has."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
@@ -80,7 +80,7 @@ def now() -> Made:
 
 
 def versions() -> dict[str, str]:
-    """The installed packages that outputs come from."""
+    """Return the installed packages that outputs come from."""
     return {package: version(package) for package in PACKAGES}
 
 
@@ -93,7 +93,7 @@ def version(package: str) -> str:
 
 
 def where(name: str, root: Path, oldest: bool = False) -> Path:
-    """The file of a page's recording; `oldest`: of what the oldest JAX gives otherwise."""
+    """Return the file of a page's recording; `oldest`: of what the oldest JAX gives otherwise."""
     return root / "book" / "outputs" / (OLDEST if oldest else "") / f"{name}.json"
 
 
@@ -124,7 +124,7 @@ def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str
 
 
 def _load(path: Path, root: Path) -> _File | None:
-    """What is in a file, None where there is none. ValueError for one that is damaged or was changed by hand."""
+    """Return what is in a file, None where there is none. ValueError for one that is damaged or was changed by hand."""
     if not path.exists():
         return None
     try:
@@ -158,12 +158,12 @@ def write(page: Page, root: Path, recording: Recording, oldest: Container[str] |
 
 
 def _sum(cells: list[dict]) -> str:
-    """A hash of the outputs in the file, so that outputs edited by hand, which no cell printed, are refused."""
+    """Return a hash of the outputs in the file, so that outputs edited by hand, which no cell printed, are refused."""
     return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def strangers(names: list[str], root: Path) -> list[str]:
-    """The recordings that belong to no page."""
+    """Return the recordings that belong to no page."""
     return [show(p, root) for p in sorted((root / "book" / "outputs").rglob("*.json")) if p.stem not in names]
 
 
@@ -181,12 +181,12 @@ def _split(output: dict) -> dict:
 
 
 def pieces(text: str) -> list[str]:
-    """A line, or a piece of markup, each."""
+    """Return a line, or a piece of markup, each."""
     return re.split(r"(?<=\n)(?=.|\n)|(?<=>)(?=<)", text)
 
 
 def text(output: dict) -> str:
-    """What an output says in plain text."""
+    """Return what an output says in plain text."""
     return "\n".join(filter(None, (output.get("text", ""), output.get("data", {}).get("text/plain", ""))))
 
 

@@ -99,7 +99,7 @@ def _editions(folder: Path) -> list[str]:
 
 
 def sitemap(folder: Path) -> str:
-    """Every page of every edition, with its other editions and the day on which it changed."""
+    """Return every page of every edition, with its other editions and the day on which it changed."""
     ElementTree.register_namespace("", SITEMAP)
     ElementTree.register_namespace("xhtml", XHTML)
     root = ElementTree.Element(f"{{{SITEMAP}}}urlset")
@@ -119,7 +119,7 @@ def sitemap(folder: Path) -> str:
 
 
 def lost(folder: Path, base: str) -> str:
-    """The page for an address that is none, from wherever it is asked for: its links are whole."""
+    """Return the page for unknown addresses; it may be served from any folder, so its links are absolute."""
     ui = terms.ui()
     lines = [
         f'<p lang="{e}">{escape(ui["lost"][e])} '

@@ -41,7 +41,7 @@ def days(root: Path = ROOT) -> dict[str, str]:
 
 
 def day(edition: str, page: str) -> str:
-    """When a page's source last changed; empty where nobody knows."""
+    """Return when a page's source last changed; empty if unknown."""
     return days().get(f"book/{EDITIONS.get(edition, edition)}/{page}.md", "")
 
 
@@ -56,11 +56,11 @@ class About:
 
     @property
     def url(self) -> str:
-        """Where it is published; empty where _config.yml does not say."""
+        """Return the address at which it is published; empty if _config.yml does not say."""
         return f"{base}/{self.edition}/{self.page}.html" if (base := address()) else ""
 
     def cite(self) -> str:
-        """A reference to the page, as text."""
+        """Return a reference to the page, as text."""
         ui = terms.ui_in(self.edition)
         reference = ui["cite_page" if self.page != "index" else "cite_book"].format(
             title=self.title, book=ui["title"], version=version()
@@ -69,11 +69,11 @@ class About:
         return ui["cite_comma"].join(part for part in parts if part) + ui["cite_stop"]
 
     def card(self, page: str = "") -> str:
-        """Where the picture is that stands for a page, this one if no other, when a link to it is shared."""
+        """Return the address of the picture for a shared link to a page."""
         return f"{address()}/{self.edition}/cards/{page or self.page}.png"
 
     def head(self, editions: list[str]) -> str:
-        """The tags of the head. editions: those that the page is in."""
+        """Return the tags of the head. editions: those that the page is in."""
         short = self.description
         tags = [("name", "description", short)] if short else []
         tags += [("property", "og:title", self.title), ("property", "og:type", "article")]

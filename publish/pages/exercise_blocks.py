@@ -13,7 +13,7 @@ _words = functools.cache(tomllib.loads)  # a chapter's exercises share them
 
 
 def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: dict[str, dict[str, str]]) -> str:
-    """The Markdown between `% exercise: name` and `% end exercise`. ValueError says what the lesson lacks."""
+    """Return the Markdown between `% exercise: name` and `% end exercise`. ValueError says what the lesson lacks."""
     blanks, solved = root / "lessons" / chapter / "exercises.py", root / "solutions" / f"{chapter}.py"
     for path in (blanks, solved):
         if not path.exists() or name not in functions(path):
@@ -56,7 +56,7 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
 
 
 def split(text: str, then: str) -> list[tuple[str, str]]:
-    """Each exercise of a page's Markdown, with what stands above it, and at last what comes after: ("", text).
+    """Return each exercise of a page's Markdown, with what stands above it, and at last what comes after: ("", text).
 
     In place of blank, hints and solution, which a notebook has in cells, it ends with the sentence `then`.
     """

@@ -31,7 +31,7 @@ _WIDTH = re.compile(r"max-width:min\(100%,([\d.]+px)\)")
 
 
 def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
-    """The HTML of a cell of a page in the words of an edition; pictures with their captions.
+    """Return the HTML of a cell of a page in the words of an edition; pictures with their captions.
 
     number: the place of its picture, if it is one, among those of the page.
     """
@@ -41,7 +41,7 @@ def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
 
 
 def in_words(markup: str, edition: str, page: str = "") -> str:
-    """A picture, or other HTML of minipod's, in the words of an edition; a picture's data are left out."""
+    """Return a picture, or other HTML of minipod's, in the words of an edition; a picture's data are left out."""
     drawing = translate(markup, edition, page)
     if data_texts := _DATA.findall(markup):
         each = [json.loads(kept) for kept in data_texts]
@@ -52,7 +52,7 @@ def in_words(markup: str, edition: str, page: str = "") -> str:
 
 
 def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
-    """The frames of a player with what each says, and the words of its script (book/_static/player.js)."""
+    """Return the frames of a player with what each says, and the words of its script (book/_static/player.js)."""
     if not each:
         return markup
     for find, key in (_SAID, "step"), (_HEARD, "heard"):
@@ -64,7 +64,7 @@ def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
 
 
 def description(data: dict, edition: str, page: str = "") -> str:
-    """What a picture says of itself, from its data."""
+    """Return what a picture says of itself, from its data."""
     return _in_edition(phrases.description, data, edition, page)
 
 
@@ -78,7 +78,7 @@ def _in_edition(how: Callable[..., str], data: dict, edition: str, page: str) ->
 
 
 def upright(markup: str) -> str:
-    """A picture whose Chinese words at the side stand upright, one below the other: turned, they would lie."""
+    """Return a picture whose Chinese words at the side stand upright, one below the other: turned, they would lie."""
 
     def stood(m: re.Match[str]) -> str:
         text = m[4].replace("：", " ")  # which would be turned
@@ -104,7 +104,7 @@ def captioned(markup: str, data: dict, page: str, cell: str, number: int, editio
 
 
 def caption(data: dict, page: str, cell: str, edition: str) -> str:
-    """What the chapter says of the picture of this cell, or else what the picture does, without its lists."""
+    """Return what the chapter says of the picture of this cell, or else what the picture does, without its lists."""
     for row in chapter.figures if (chapter := chapter_of(page)) else ():
         if row.cell == cell:
             text = row.said["en" if edition == "en" else "zh-Hans"]
@@ -126,6 +126,6 @@ def front_pictures(root: Path) -> dict[Path, str]:
 
 
 def _alone(markup: str) -> str:
-    """A picture of a page as the text of a file of its own."""
+    """Return a picture of a page as the text of a file of its own."""
     with tempfile.TemporaryDirectory() as folder:
         return Picture(markup, "").save(Path(folder, "picture.svg")).read_text("utf-8")

@@ -59,7 +59,7 @@ lessons.begin({begin})
 
 
 def source(edition: str, name: str, address: str) -> str:
-    """The code for the page `name`. address: of the published book, or empty."""
+    """Return the code for the page `name`. address: of the published book, or empty."""
     ui = terms.ui_in(edition, "first_")
     arguments = [edition, name, digest(ROOT / "lessons" / name)]
     begin = ", ".join(repr(a) for a in (arguments if all(arguments) else [edition]))

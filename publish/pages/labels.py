@@ -23,7 +23,7 @@ def _shared() -> list[tuple[re.Pattern, str]]:
 
 @functools.cache
 def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
-    """A chapter's own labels, before those that all chapters share."""
+    """Return a chapter's own labels, before those that all chapters share."""
     rules = chapter.labels if (chapter := chapter_of(page)) else ()
     return [*((re.compile(find), put) for find, put in rules), *_shared()]
 
@@ -46,7 +46,7 @@ def _clauses() -> list[tuple[re.Pattern, str]]:
 
 
 def _of_a_launch(text: str) -> str | None:
-    """What `minipod run` says went wrong, clause by clause; None if any of it is something else."""
+    """Return what `minipod run` says went wrong, clause by clause; None if any of it is something else."""
     translated, at = "", 0
     while at < len(text):
         for find, put in _clauses():
@@ -60,7 +60,7 @@ def _of_a_launch(text: str) -> str | None:
 
 @functools.cache
 def label(text: str, edition: str, page: str = "") -> str:
-    """One label in the words of the page's chapter and of terms.toml; what neither knows stays."""
+    """Return one label in the words of the page's chapter and of terms.toml; what neither knows stays."""
     bare = text.strip()
     if edition == "en" or not bare:
         return text

@@ -44,7 +44,7 @@ def source(page: Page, edition: str, executed: Executed) -> Source:
 
 
 def _marked(page: Page, edition: str, executed: Executed) -> str:
-    """The text of a page; where outputs are missing it says so under the title, and why beside the failed cell.
+    """Return the text of a page; where outputs are missing it says so under the title, and why beside the failed cell.
 
     Below a cell that gives something else with the oldest JAX stands a box with that.
     """
@@ -88,17 +88,17 @@ def _with_oldest(page: Page, oldest: recordings.OldestOutputs, ui: dict[str, str
 
 
 def oldest_label(name: str, cell: str) -> str:
-    """The label of the box with what the oldest JAX gives for a cell."""
+    """Return the label of the box with what the oldest JAX gives for a cell."""
     return f"oldest-{name.replace('_', '-')}-{cell}"
 
 
 def failure_label(name: str) -> str:
-    """The label of the box beside the failed cell of a page."""
+    """Return the label of the box beside the failed cell of a page."""
     return f"failed-{name.replace('_', '-')}"
 
 
 def with_outputs(src: Source) -> nbformat.NotebookNode:
-    """The page as a notebook whose cells carry their outputs. Cells are the page's own, whatever the edition."""
+    """Return the page as a notebook whose cells carry their outputs. Cells are the page's own, whatever the edition."""
     notebook = jupytext.reads(src.text, fmt="md:myst")
     # pyrefly: ignore[missing-attribute]
     notebook.metadata.pop("jupytext", None)
@@ -124,7 +124,7 @@ def with_outputs(src: Source) -> nbformat.NotebookNode:
 
 
 def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dict:
-    """An output in the words of the edition. cell, drawn: a picture's cell, and its number on the page."""
+    """Return an output in the words of the edition. cell, drawn: a picture's cell, and its number on the page."""
     output = {**output}
     if output["output_type"] == "execute_result":
         output["execution_count"] = count
@@ -143,7 +143,7 @@ def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dic
 
 
 def for_sphinx(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """What `with_outputs` gives, with programs as listings with their file's name above them."""
+    """Return what `with_outputs` gives, with programs as listings with their file's name above them."""
     notebook = copy.copy(notebook)
     notebook.cells = list(notebook.cells)
     for i, cell in enumerate(notebook.cells):
@@ -171,7 +171,7 @@ def to_take_away(notebook: nbformat.NotebookNode, src: Source, links: Links) -> 
 
 
 def _with_exercises(cell: nbformat.NotebookNode, src: Source) -> list[nbformat.NotebookNode]:
-    """A cell of a page; where it is prose with exercises, the prose and the exercises as cells."""
+    """Return a cell of a page; where it is prose with exercises, the prose and the exercises as cells."""
     if cell.cell_type != "markdown":
         return [cell]
     cells, blanks = [], ROOT / "lessons" / src.name / "exercises.py"
@@ -200,7 +200,7 @@ def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
 
 
 def _named(template: str, title: dict[str, str], chinese: bool, m: re.Match[str]) -> str:
-    """A reference to a chapter with its number and title; in Chinese 第 3 章 follows Chinese without a space."""
+    """Return a reference to a chapter with its number and title; in Chinese 第 3 章 follows Chinese without a space."""
     if m.string.endswith(("- ", "| ", "《", "〈", "“"), 0, m.start(2)):
         return m[0]
     before = "" if chinese and _WIDE.match(m.string, m.start() - 1) else m[1]
@@ -210,7 +210,7 @@ def _named(template: str, title: dict[str, str], chinese: bool, m: re.Match[str]
 
 
 def _numbered(template: str, title: dict[str, str], m: re.Match[str]) -> str:
-    """A reference that says a chapter's number, with the chapter's title."""
+    """Return a reference that says a chapter's number, with the chapter's title."""
     line = m.string.rfind("\n", 0, m.start()) + 1
     if m.string.startswith("|", line) or m.string.endswith("- ", 0, m.start()):
         return m[0]

@@ -19,7 +19,7 @@ class Links:
         self.titles, self.pages, self.here = titles, pages, here
 
     def to(self, target: str, text: str | None = None) -> str:
-        """A Markdown link to a label or a page. ValueError for a target nobody has."""
+        """Return a Markdown link to a label or a page. ValueError for a target nobody has."""
         if target not in self.titles:
             raise ValueError(f"{self.here}: no page or label is called «{target}»")
         if target not in self.pages:

@@ -43,12 +43,12 @@ def address() -> str:
 
 
 def _branch() -> str:
-    """The branch with what was built, where the book is one of several versions; else empty."""
+    """Return the branch with what was built, where the book is one of several versions; else empty."""
     return BRANCH.format(version()) if version() else ""
 
 
 def state() -> list[str]:
-    """What the pages say of this edition: the build compares it with the last one."""
+    """Return what the pages say of this edition: the build compares it with the last one."""
     return [version(), address(), os.environ.get("BOOK_REPOSITORY", "")]
 
 
@@ -67,7 +67,7 @@ class Repository:
 
 
 def repository(root: Path = ROOT) -> Repository:
-    """What the environment (`BOOK_…`), else _config.yml, says of it. ValueError for an address that is none."""
+    """Return what the environment (`BOOK_…`), else _config.yml, says of it. ValueError for an address that is none."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8")) if (root / "_config.yml").exists() else {}
     configured = (config or {}).get("repository") or {}
     url = (

@@ -20,7 +20,7 @@ _BLOCK = re.compile(r"\s*(#|:::|%|\||\(\S+\)=|:[\w-]+:|[-*+] |\d+\. |>|$)")
 
 @functools.cache
 def terms() -> dict:
-    """The whole of terms.toml."""
+    """Return the whole of terms.toml."""
     return tomllib.loads((BOOK / "terms.toml").read_text("utf-8"))
 
 
@@ -34,7 +34,7 @@ def ui() -> dict[str, dict[str, str]]:
 
 
 def ui_in(edition: str, prefix: str = "") -> dict[str, str]:
-    """The strings of one edition whose names begin with `prefix`, which is cut off."""
+    """Return the strings of one edition whose names begin with `prefix`, which is cut off."""
     return {name.removeprefix(prefix): row[edition] for name, row in ui().items() if name.startswith(prefix)}
 
 
@@ -52,7 +52,7 @@ def converter():
 
 
 def exchanged(text: str) -> str:
-    """A text without code, whole."""
+    """Return a text without code, whole."""
     opencc, rules = converter()
     text = opencc.convert(text)
     for find, put in rules:

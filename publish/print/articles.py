@@ -75,7 +75,7 @@ def read(html: Path, edition: str, name: str, part: str = "") -> Article:
 
 
 def text_of(element: Element) -> str:
-    """The text of an element, in one line."""
+    """Return the text of an element, in one line."""
     return " ".join("".join(element.itertext()).split())
 
 

@@ -67,7 +67,7 @@ def _page(book: Book, number: str, title: str, picture: Element) -> str:
 
 
 def _draw(chromium: str, page: str, folder: Path) -> bytes:
-    """The PNG of a page. RuntimeError where Chromium makes none."""
+    """Return the PNG of a page. RuntimeError where Chromium makes none."""
     source, made = folder / "card.xhtml", folder / "card.png"
     files.write(source, page)
     command = [chromium, *paper.FLAGS, f"--user-data-dir={folder / 'profile'}", "--hide-scrollbars"]

@@ -30,7 +30,7 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
 
 
 def packed(content: dict[str, str]) -> bytes:
-    """The files as an EPUB's zip: its type first and not compressed, no times of its own."""
+    """Return the files as an EPUB's zip: its type first and not compressed, no times of its own."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as whole:
         whole.writestr(zipfile.ZipInfo("mimetype"), "application/epub+zip", zipfile.ZIP_STORED)
@@ -56,7 +56,7 @@ def contained(book: Book) -> dict[str, str]:
 
 
 def _linked(body: Element, name: str, where: dict[str, str]) -> Element:
-    """A page whose links name the files that they go to."""
+    """Return a page whose links name the files that they go to."""
     body = copy.deepcopy(body)
     for link in body.iter("a"):
         if (href := link.get("href", "")).startswith("#") and where.get(href[1:], name) != name:
@@ -75,7 +75,7 @@ def _document(book: Book, title: str, body: Element, nav: bool = False) -> str:
 
 
 def _navigation(book: Book, where: dict[str, str]) -> Element:
-    """The contents, as reading systems want them: one <nav>, lists in lists."""
+    """Return the contents, as reading systems want them: one <nav>, lists in lists."""
     nav = Element("nav", {"epub:type": "toc", "id": "toc"})
     SubElement(nav, "h1").text = book.ui["print_contents"]
     outer, part, inside = SubElement(nav, "ol"), "", None

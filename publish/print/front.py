@@ -21,7 +21,7 @@ def cover(book: Book) -> Element:
 
 
 def picture() -> Element:
-    """One program above eight devices, in the colours that they have on all pages."""
+    """Return one program above eight devices, in the colours that they have on all pages."""
     svg = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 420 300", "aria-hidden": "true"})
     for i, colour in enumerate(PALETTE):
         x, y = 12 + 100 * (i % 4), 160 + 74 * (i // 4)

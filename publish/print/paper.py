@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 
 
 def executable() -> str | None:
-    """The path of a Chromium on this machine, or None."""
+    """Return the path of a Chromium on this machine, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -97,7 +97,7 @@ def _headings(source: Path) -> Iterator[str]:
 
 
 def page(book: Book, numbers: dict[str, int]) -> str:
-    """The whole book as one XHTML file. numbers: id → the page that it is on, as far as it is known."""
+    """Return the whole book as one XHTML file. numbers: id → the page that it is on, as far as it is known."""
     html = Element("html", {"xmlns": XHTML, "lang": LANGUAGES[book.edition], "xml:lang": LANGUAGES[book.edition]})
     head = SubElement(html, "head")
     SubElement(head, "title").text = book.title
@@ -119,7 +119,7 @@ def page(book: Book, numbers: dict[str, int]) -> str:
 
 
 def style(book: Book) -> str:
-    """The style sheets, and what differs from page to page: the line above each."""
+    """Return the style sheets, and what differs from page to page: the line above each."""
     before, after = (_quoted(text) for text in book.ui["print_page"].split("{}"))
     made = [sheets(), colours(), f"a:is(.numbered, .across)::after {{ content: {before} attr(data-page) {after}; }}"]
     for article in book.articles:
@@ -130,12 +130,12 @@ def style(book: Book) -> str:
 
 
 def sheets() -> str:
-    """The style sheets of paper."""
+    """Return the style sheets of paper."""
     return "\n".join((HERE / name).read_text("utf-8") for name in ("common.css", "paper.css"))
 
 
 def _quoted(text: str) -> str:
-    """A string of CSS."""
+    """Return a string of CSS."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -165,7 +165,7 @@ def _print(chromium: str, source: Path, made: Path) -> None:
 
 
 def run(command: list[str], limit: float) -> str:
-    """What a command of Chromium's says; none of its processes is left. TimeoutExpired after `limit` seconds."""
+    """Return what a command of Chromium's says; none of its processes is left. TimeoutExpired after `limit` seconds."""
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

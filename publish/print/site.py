@@ -57,7 +57,7 @@ def gathered(html: Path, editions: list[str]) -> dict[str, bytes]:
 
 
 def dangling(content: dict[str, bytes]) -> list[str]:
-    """A sentence for each link in a page to a file that is not in `content`, or to a place on this disk."""
+    """Return a sentence for each link in a page to a file that is not in `content`, or to a place on this disk."""
     lines, names = [], set(content)
     for page in sorted(n for n in names if n.endswith(".html")):
         for link in sorted(set(_LINKS.findall(_SCRIPTS.sub(_only_tag, content[page].decode())))):

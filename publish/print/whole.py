@@ -38,7 +38,7 @@ class Book:
 
 
 def filename(edition: str, ending: str) -> str:
-    """What an edition is called on a reader's disk."""
+    """Return what an edition is called on a reader's disk."""
     return f"{NAME}-{package.version()}-{edition}.{ending}"
 
 
@@ -54,7 +54,7 @@ def made_at() -> int:
 
 
 def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book:
-    """The book of these (part, page), from `HTML/EDITION/`. OSError or ValueError where a page is missing."""
+    """Return the book of these (part, page), from `HTML/EDITION/`. OSError or ValueError where a page is missing."""
     ui = terms.ui_in(edition)
     contents = [articles.read(html, edition, name, part) for part, name in pages]
     solutions = _fold(contents, ui)
@@ -68,12 +68,12 @@ def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book
 
 
 def places(contents: list[Article]) -> dict[str, Article]:
-    """Each id of the book and the article that it is in."""
+    """Return each id of the book and the article that it is in."""
     return {e.get("id", ""): article for article in contents for e in article.body.iter() if e.get("id")}
 
 
 def full_title(article: Article, ui: dict[str, str]) -> str:
-    """A page's title with the number of its chapter."""
+    """Return a page's title with the number of its chapter."""
     return f"{ui['chapter'].format(article.number)} · {article.title}" if article.number else article.title
 
 
@@ -99,7 +99,7 @@ def _fold(contents: list[Article], ui: dict[str, str]) -> Article:
 
 
 def _exercise(box: Element, folded: list[Element], ui: dict[str, str]) -> Element:
-    """What was folded in an exercise; in its place stands a link."""
+    """Return what was folded in an exercise; in its place stands a link."""
     box_id, title = box.get("id", ""), next((articles.text_of(p) for p in box if p.tag == "p"), "")
     here = f"{SOLUTIONS}.{box_id}"
     section = Element("section", {"id": here, "class": "solved"})
@@ -120,7 +120,7 @@ def _unfold(body: Element) -> None:
 
 
 def _opened(details: Element) -> Element:
-    """A folded part as a block with its summary above it."""
+    """Return a folded part as a block with its summary above it."""
     block = Element("div", {"class": "opened"})
     for child in details:
         new = copy.copy(child)
@@ -172,7 +172,7 @@ def _pieces(element: Element) -> Iterator[str | Element]:
 
 
 def _again(element: Element, content: str | Element) -> Element:
-    """An element like this one around another content."""
+    """Return an element like this one around another content."""
     copied = Element(element.tag, {k: v for k, v in element.attrib.items() if k != "id"})
     if isinstance(content, str):
         copied.text = content

@@ -23,5 +23,5 @@ def today() -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Which are installed here."""
+    """Return which are installed here."""
     return {name: version(name) for name in packages}

@@ -29,7 +29,7 @@ class Group:
 
 
 def groups() -> list[Group]:
-    """The groups in the order of the file, in which every line runs after those above it."""
+    """Return the groups in the order of the file, in which every line runs after those above it."""
     table = places.read(FILE)["group"]
     return [
         Group(group["title"], [Call(**call) for call in group["call"]], group.get("where", "top")) for group in table
@@ -37,7 +37,7 @@ def groups() -> list[Group]:
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: a table for each group."""
+    """Yield the page: a table for each group."""
     for number, group in enumerate(groups(), 1):
         yield f"(sec-cheat-{number})="
         yield f"## {edition.text(group.title)}"

@@ -42,7 +42,7 @@ class ShownError:
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: each error, by its kind, with what shows and explains it."""
+    """Yield the page: each error, by its kind, with what shows and explains it."""
     errors = shown(edition)
     for kind in ("Python", "runtime"):
         yield f"(sec-errors-{kind.lower()})="
@@ -64,7 +64,7 @@ def label(error: ShownError) -> str:
 
 
 def shown(edition: Edition) -> list[ShownError]:
-    """The errors of all pages, in the order of the book; those whose first line is the same are one."""
+    """Return the errors of all pages, in the order of the book; those whose first line is the same are one."""
     errors: dict[str, ShownError] = {}
     for source in edition.sources:
         for cell, outputs in zip(source.page.cells, source.executed.outputs, strict=False):
@@ -79,7 +79,7 @@ def shown(edition: Edition) -> list[ShownError]:
 
 
 def in_text(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The errors in what a cell printed: kind and lines."""
+    """Yield the errors in what a cell printed: kind and lines."""
     marked = [_PROCESS.match(line) for line in text.split("\n")]
     bare = [line[m.end() :] if m else line for line, m in zip(text.split("\n"), marked, strict=True)]
     for number, line in enumerate(bare):
@@ -97,7 +97,7 @@ def in_text(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _whole(lines: list[str], number: int) -> list[str]:
-    """The line and those that it was wrapped into."""
+    """Return the line and those that it was wrapped into."""
     whole = [lines[number].removeprefix("… ").removesuffix(" (without a message)")]
     for before, line in zip(lines[number:], lines[number + 1 :], strict=False):
         full = len(before) <= WIDTH < len(before) + 1 + len((line.split() or [""])[0]) and not before.endswith(

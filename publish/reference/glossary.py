@@ -21,7 +21,7 @@ class Term:
 
 
 def entries() -> list[Term]:
-    """The terms in the order of their English names. ValueError for one whose Chinese nobody says."""
+    """Return the terms in the order of their English names. ValueError for one whose Chinese nobody says."""
     known = {row["en"]: row for row in terms.terms()["glossary"]}
     result = []
     for en, row in places.read(FILE).items():
@@ -35,7 +35,7 @@ def entries() -> list[Term]:
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: the term in the reader's script, the others beside it, its meaning, where it is taught."""
+    """Yield the page: the term in the reader's script, the others beside it, its meaning, where it is taught."""
     for term in entries():
         first = term.words[edition.name]
         others = dict.fromkeys(word for word in term.words.values() if word != first)

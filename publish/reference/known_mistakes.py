@@ -16,7 +16,7 @@ FIRST = re.compile(r"(?:.{25,}?[.!?](?= [A-Z`“])|.{12,}?[。！？]|.*$)")
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: by chapter the boxes, then by exercise, folded, each known mistake with its first words."""
+    """Yield the page: by chapter the boxes, then by exercise, folded, each known mistake with its first words."""
     for source in edition.sources:
         chapter = chapters.NAME.fullmatch(source.name)
         boxes = [box for box in places.boxes(source.page) if box.kind == "mistake"]
@@ -45,7 +45,7 @@ def lines(edition: Edition) -> Iterator[str]:
 
 
 def first(text: str) -> str:
-    """The first sentence, and the next where that is short."""
+    """Return the first sentence, and the next where that is short."""
     match = FIRST.match(text := " ".join(text.split()))
     return match[0] if match else text
 

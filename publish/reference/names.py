@@ -8,7 +8,7 @@ from publish.reference.usage import Uses, used
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: for each module its names, and where they are used."""
+    """Yield the page: for each module its names, and where they are used."""
     uses = used(edition)
     explained = toolkit.labels()
     for module in modules(uses):
@@ -29,5 +29,5 @@ def label(module: str) -> str:
 
 
 def modules(uses: Uses) -> list[str]:
-    """What the names are grouped by, JAX first."""
+    """Return what the names are grouped by, JAX first."""
     return sorted({name.rpartition(".")[0] for name in uses}, key=lambda m: (m.split(".")[0], m))

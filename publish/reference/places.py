@@ -49,33 +49,33 @@ class Edition:
         return self.sources[0].edition
 
     def words(self, name: str) -> str:
-        """A string of the page furniture, in this edition."""
+        """Return a string of the page furniture, in this edition."""
         return terms.ui()[name][self.name]
 
     def text(self, texts: dict[str, str]) -> str:
-        """What is said in both written languages, as this edition says it."""
+        """Return what is said in both written languages, as this edition says it."""
         return terms.traditional(texts["zh-Hans"]) if self.name == "zh-Hant" else texts[self.name]
 
     def text_of(self, text: str) -> str:
-        """What the written page of this edition says, in its script."""
+        """Return what the written page of this edition says, in its script."""
         return terms.traditional(text) if self.name == "zh-Hant" else text
 
     def chapter(self, label: str) -> int:
-        """The chapter in which a label stands. ValueError where it is in none."""
+        """Return the chapter in which a label stands. ValueError where it is in none."""
         for source in self.sources:
             if label in source.page.labels and (match := chapters.NAME.fullmatch(source.name)):
                 return int(match[1])
         raise ValueError(f"no chapter has the label «{label}»")
 
     def link(self, label: str, title: str = "") -> str:
-        """A link to a label, under its own title or another. ValueError for a label that no page has."""
+        """Return a link to a label, under its own title or another. ValueError for a label that no page has."""
         if label not in self.titles:
             raise ValueError(f"no page has the label «{label}»")
         title = re.sub(r"[`*]", "", title or self.titles[label]).replace("<", "‹").replace(">", "›")
         return f"{{ref}}`{title} <{label}>`"
 
     def page(self, name: str) -> str:
-        """A link to a page, which says its title in the list of headings, too."""
+        """Return a link to a page, which says its title in the list of headings, too."""
         return f"{{doc}}`{re.sub('[`<>]', '', self.titles[name])} <{name}>`"
 
     def links(self, uses: Iterable[tuple[str, str]]) -> str:
@@ -101,7 +101,7 @@ class Edition:
 
 
 def read(path: Path) -> dict:
-    """A TOML file of the book. ValueError, naming it, where it cannot be read."""
+    """Return a TOML file of the book. ValueError, naming it, where it cannot be read."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -109,7 +109,7 @@ def read(path: Path) -> dict:
 
 
 def of(page: Page, line: int) -> str:
-    """The label of the section, or of the exercise, in which a line of a page stands ("": above the first)."""
+    """Return the label of the section, or of the exercise, in which a line of a page stands ("": above the first)."""
     lines, labels = _sections(page.text)
     at = bisect_right(lines, line)
     return labels[at - 1] if at else ""
@@ -122,7 +122,7 @@ def _sections(text: str) -> tuple[list[int], list[str]]:
 
 
 def boxes(page: Page) -> Iterator[Box]:
-    """The boxes of a page that tell of a mistake or of what has changed, in their order."""
+    """Yield the boxes of a page that tell of a mistake or of what has changed, in their order."""
     cells = {cell.first: cell.name for cell in page.cells}
     for line, text in enumerate(page.lines):
         kind = page.lines[line + 1].removeprefix(":class: ") if line + 1 < len(page.lines) else ""
@@ -135,7 +135,7 @@ def boxes(page: Page) -> Iterator[Box]:
 
 
 def box_label(page: Page, cell: str) -> str:
-    """The label of the box above a cell."""
+    """Return the label of the box above a cell."""
     chapter = chapters.NAME.fullmatch(page.path.stem)
     name = re.sub(r"\W|_", "-", cell.removesuffix(".py"))
     return f"box-ch{chapter[1] if chapter else '00'}-{name}"
@@ -153,18 +153,18 @@ def with_labels(source: Source) -> str:
 
 
 def shown_in(page: Page, cell: Cell) -> str:
-    """The label that leads nearest to a cell: that of the box above it, else of its section."""
+    """Return the label that leads nearest to a cell: that of the box above it, else of its section."""
     above = [box.label for box in boxes(page) if box.cell == cell.name]
     return above[0] if above else of(page, cell.first)
 
 
 def literal(text: str) -> str:
-    """The text as it is, in Markdown."""
+    """Return the text as it is, in Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>$#|~])", r"\\\1", text)
 
 
 def verbatim(text: str) -> str:
-    """The text as code in Markdown, with its quotation marks as they are."""
+    """Return the text as code in Markdown, with its quotation marks as they are."""
     fence = max((len(run) for run in re.findall("`+", text)), default=0) + 1
     space = " " * (text.startswith("`") or text.endswith("`"))
     return f"{'`' * fence}{space}{text}{space}{'`' * fence}"

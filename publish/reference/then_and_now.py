@@ -32,13 +32,13 @@ class Name:
 
 
 def rows() -> list[Row]:
-    """The rows in the order of the file."""
+    """Return the rows in the order of the file."""
     table = places.read(FILE)["row"]
     return [Row(_both(row["then"]), _both(row["now"]), row["label"]) for row in table]
 
 
 def names() -> list[Name]:
-    """The old names in the order of the file."""
+    """Return the old names in the order of the file."""
     return [Name(row["old"], row.get("gone", ""), _both(row["now"]), row["label"]) for row in places.read(FILE)["name"]]
 
 
@@ -58,7 +58,7 @@ def _chapter(edition: Edition, label: str) -> str:
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: both tables, then the boxes by chapter."""
+    """Yield the page: both tables, then the boxes by chapter."""
     yield from _table(edition, ["then_then", "then_now", "table_chapter"])
     for row in rows():
         yield f"| {edition.text(row.then)} | {edition.text(row.now)} | {_chapter(edition, row.label)} |"

@@ -39,7 +39,7 @@ class Module:
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: for each module its docstring and its functions and classes, with the sections that use them."""
+    """Yield the page: for each module its docstring and its functions and classes, with the sections that use them."""
     uses = used(edition)
     for module in modules():
         yield f"({label(module.name)})="
@@ -66,13 +66,13 @@ def label(name: str, kind: str = "api") -> str:
 
 @functools.cache
 def labels() -> dict[str, str]:
-    """The label of each thing explained, by dotted name. Labels know no capitals, and `Run` is not `run`."""
+    """Return the label of each thing explained, by dotted name. Labels know no capitals, and `Run` is not `run`."""
     return {e.name: label(e.name, "class" if e.is_class else "api") for module in modules() for e in module.entries}
 
 
 @functools.cache
 def modules() -> list[Module]:
-    """Those of `minipod.PUBLIC`, each with what its `__all__` names."""
+    """Return those of `minipod.PUBLIC`, each with what its `__all__` names."""
     public_modules = []
     for name in minipod.PUBLIC:
         path = PACKAGE / f"{name}.py"
@@ -87,7 +87,7 @@ def modules() -> list[Module]:
 
 
 def _name(node: ast.AST) -> str:
-    """What a function, a class or a constant is called."""
+    """Return the name of a function, a class or a constant."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return node.name
     target = (
@@ -97,7 +97,7 @@ def _name(node: ast.AST) -> str:
 
 
 def _offered(init: ast.Module) -> Iterator[ast.AST]:
-    """The functions, classes and constants that a package's __init__ takes from its modules, in their order."""
+    """Yield the functions, classes and constants that a package's __init__ takes from its modules, in their order."""
     for node in ast.walk(init):  # in some they stand below `if TYPE_CHECKING`
         if isinstance(node, ast.ImportFrom) and node.module:
             path = ROOT / Path(*node.module.split(".")).with_suffix(".py")
@@ -116,7 +116,7 @@ def _entry(module: str, node: ast.AST) -> Entry:
 
 
 def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
-    """One line, or one for each parameter where it would be long."""
+    """Return one line, or one for each parameter where it would be long."""
     if isinstance(node, ast.ClassDef):
         fields = [ast.unparse(n) for n in node.body if isinstance(n, ast.AnnAssign) and not _hidden(n)]
         methods = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
@@ -149,7 +149,7 @@ def _hidden(node: ast.AnnAssign) -> bool:
 
 
 def _markdown(doc: str) -> Iterator[str]:
-    """A docstring as Markdown: paragraphs, code that is indented, and lists of fields «name   what it is»."""
+    """Yield a docstring as Markdown: paragraphs, code that is indented, and lists of fields «name   what it is»."""
     for block in re.split(r"\n\s*\n", doc.strip()) if doc else []:
         rows = block.split("\n")
         if all(row.startswith("    ") for row in rows):

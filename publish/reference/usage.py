@@ -44,7 +44,7 @@ def _of_page(path: Path, text: str) -> list[tuple[str, str]]:
 
 @functools.cache
 def _functions(text: str) -> dict[str, str]:
-    """Each function of a file of blanks, below what the file imports."""
+    """Return each function of a file of blanks, below what the file imports."""
     tree = ast.parse(text)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     above = "\n".join(ast.unparse(node) for node in imports)
@@ -52,7 +52,7 @@ def _functions(text: str) -> dict[str, str]:
 
 
 def in_code(code: str, imported: dict[str, str]) -> list[str]:
-    """The dotted names of ROOTS that a piece of code uses, each once, in order.
+    """Return the dotted names of ROOTS that a piece of code uses, each once, in order.
 
     imported: local name → what it stands for; what the code imports is added. A module counts only by what is used
     of it, an imported name as soon as it is used.

@@ -75,7 +75,7 @@ def _words(text: str) -> set[str]:
 
 
 def _old_names(edition: str) -> list[Section]:
-    """What old code imports, a document for each: all lead to the table of them."""
+    """Return what old code imports, a document for each: all lead to the table of them."""
     made = []
     for name in then_and_now.names():
         now = name.now["en"] if edition == "en" else name.now["zh-Hans"]
@@ -87,7 +87,7 @@ def _old_names(edition: str) -> list[Section]:
 
 
 def _elsewhere(page: str) -> list[str]:
-    """The names for which a chapter has a row in its table of what things are called elsewhere."""
+    """Return the names for which a chapter has a row in its table of what things are called elsewhere."""
     folder = ROOT / "lessons" / page
     rows = read_chapter(folder).elsewhere if chapters.NAME.fullmatch(page) and folder.is_dir() else ()
     return list(dict.fromkeys(word for row in rows for words in row.words.values() for word in words))
@@ -99,7 +99,7 @@ def _row(page: str, section: Section) -> list[str]:
 
 
 def _texts(section: Section) -> list[str]:
-    """What a section adds to its row. Of code and output: the errors, word for word, and each other word once.
+    """Return what a section adds to its row. Of code and output: the errors, word for word, and each other word once.
 
     That is a third of all of it, and nobody asks for more of a program than its names.
     """

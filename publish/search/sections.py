@@ -31,7 +31,7 @@ class Section:
 
 @kept
 def sections(html: str) -> list[Section]:
-    """What stands in the article of a page, in its order; text of a subsection belongs to that alone."""
+    """Return what stands in the article of a page, in its order; text of a subsection belongs to that alone."""
     parser = _Article()
     begin, end = html.find("<article"), html.rfind("</article>")
     if begin >= 0:  # none on pages such as the search's own
@@ -41,7 +41,7 @@ def sections(html: str) -> list[Section]:
 
 
 def whole(html: str) -> str:
-    """All that stands in the article of a page: hints, pictures and the ends of long listings, too."""
+    """Return all that stands in the article of a page: hints, pictures and the ends of long listings, too."""
     article = html[html.find("<article") : html.rfind("</article>")]
     return unescape(re.sub(r"<[^>]*>", " ", _SPANS.sub("", article)))
 

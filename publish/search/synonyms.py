@@ -15,7 +15,7 @@ OFTEN = 3  # a word that the book writes less often needs no synonym of its own
 
 @functools.cache
 def groups() -> list[list[str]]:
-    """Each group's spellings: a term of the glossary, a thing's names elsewhere, or what readers say for it.
+    """Return each group's spellings: a term of the glossary, a thing's names elsewhere, or what readers say for it.
 
     Sources: [[glossary]] of book/terms.toml, [[elsewhere]] of the chapters, [[same]] of book/search.toml, and OpenCC.
     """
@@ -36,7 +36,7 @@ def _bare(word: str) -> str:
 
 @functools.cache
 def extra() -> dict:
-    """The whole of book/search.toml."""
+    """Return the whole of book/search.toml."""
     return tomllib.loads((BOOK / "search.toml").read_text("utf-8"))
 
 

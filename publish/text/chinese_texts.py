@@ -28,7 +28,7 @@ class Sentence:
 
 
 def prose(text: str) -> list[tuple[int, str]]:
-    """The lines of a Markdown text that are Chinese prose, with their numbers; code becomes one letter."""
+    """Return the lines of a Markdown text that are Chinese prose, with their numbers; code becomes one letter."""
     lines = []
     for number, (line, code) in enumerate(terms.with_fences(text), 1):
         if not code and HAN.search(line) and not re.match(r"\s*:[\w-]+:", line):
@@ -37,7 +37,7 @@ def prose(text: str) -> list[tuple[int, str]]:
 
 
 def without_code(line: str) -> str:
-    """A line of Markdown, its code and formulas as the letter C, without names of roles, addresses and tags."""
+    """Return a line of Markdown, its code and formulas as the letter C, without names of roles, addresses and tags."""
     return _CODE.sub(lambda m: "" if m[0].startswith(("{", "](", "<")) else "C", line)
 
 
@@ -53,7 +53,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def cells(text: str) -> Iterator[Sentence]:
-    """The cells of a Markdown text's tables, each a sentence."""
+    """Yield the cells of a Markdown text's tables, each a sentence."""
     for number, line in prose(text):
         if line.lstrip().startswith("|"):
             yield from (Sentence(number, cell.strip()) for cell in line.split("|") if HAN.search(cell))
@@ -84,7 +84,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
 
 
 def messages(root: Path = ROOT) -> dict[str, str]:
-    """What learners read outside the pages: the words of TOML files, the blanks' docstrings and comments."""
+    """Return what learners read outside the pages: the words of TOML files, the blanks' docstrings and comments."""
     by_place = {}
     for folder in ("lessons", "minipod", "book", "grader"):
         for path in sorted((root / folder).rglob("*.toml")):
@@ -104,7 +104,7 @@ def messages(root: Path = ROOT) -> dict[str, str]:
 
 
 def _words(node: dict, key: str, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every string under the key of an edition, with the path to it."""
+    """Yield every string under the key of an edition, with the path to it."""
     for name, value in node.items():
         if name == key:
             yield from ((path, v) for v in ([value] if isinstance(value, str) else value))

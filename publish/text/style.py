@@ -43,12 +43,12 @@ class Finding:
 
 @functools.cache
 def data() -> dict:
-    """The whole of style.toml."""
+    """Return the whole of style.toml."""
     return tomllib.loads(DATA.read_text("utf-8"))
 
 
 def in_text(where: str, text: str, lines: bool = True) -> Iterator[Finding]:
-    """What a Chinese text says that it should not. lines: name each sentence's line behind `where`."""
+    """Yield what a Chinese text says that it should not. lines: name each sentence's line behind `where`."""
     for sentence in [*sentences(text), *cells(text)]:
         for row in data()["style"]:
             bare = sentence.text
@@ -60,7 +60,7 @@ def in_text(where: str, text: str, lines: bool = True) -> Iterator[Finding]:
 
 
 def in_english(where: str, text: str) -> Iterator[Finding]:
-    """What an English page says that it should not, with the line on which it begins."""
+    """Yield what an English page says that it should not, with the line on which it begins."""
     lines = ["" if code else without_code(line) for line, code in terms.with_fences(text)]
     page = "\n".join(lines)
     for row in data()["english"]:
@@ -81,7 +81,7 @@ def without_generated(text: str) -> str:
 
 
 def colons(text: str) -> float:
-    """A page's colons in mid-sentence, which lead into no code, list or table, in 1,000 characters of its prose.
+    """Return a page's colons in mid-sentence, which lead into no code, list or table, in 1,000 characters of its prose.
 
     Blanks are not counted, and a piece of code is one character.
     """
@@ -124,7 +124,7 @@ def _no_gloss(first: tuple[str, Sentence], term: str) -> Finding:
 
 
 def check(root: Path = ROOT) -> list[Finding]:
-    """All that is to be written otherwise."""
+    """Return all that is to be written otherwise."""
     findings: list[Finding] = []
     chinese = {}
     for edition in WRITTEN:
@@ -162,7 +162,7 @@ def typography(text: str) -> Iterator[tuple[int, str, str, str]]:
 
 
 def forbidden(text: str, edition: str) -> Iterator[tuple[int, str, str, str]]:
-    """Where a text uses a word that the glossary of terms.toml forbids in this edition."""
+    """Yield where a text uses a word that the glossary of terms.toml forbids in this edition."""
     rows = [row for row in terms.terms()["glossary"] if edition in row.get("not", {})]
     for number, line in prose(text):
         for row in rows:
@@ -174,7 +174,7 @@ def forbidden(text: str, edition: str) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _without_form(line: str) -> str:
-    """A line without what is Markdown or a name to fill in, not prose."""
+    """Return a line without what is Markdown or a name to fill in, not prose."""
     line = re.sub(r"^\s*(\(\S+\)=|:{3,}\{\w+\}|#+|[-*]|\d+\.)\s*", "", line)
     return re.sub(r"\{\w*\}", " ", line)
 

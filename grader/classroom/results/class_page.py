@@ -149,7 +149,7 @@ def _cell(grading: ClassGrading, n: int, student: str, exercise: str, outcome: O
 
 
 def _to_read(grading: ClassGrading, n: int, student: str) -> str:
-    """How many of a student's lines a teacher should read, and pairs that the student is in."""
+    """Return how many of a student's lines a teacher should read, and pairs that the student is in."""
     count = sum(map(len, grading.lines_to_read.get(student, {}).values()))
     count += sum(student in (pair.one, pair.other) for pair in grading.alike)
     return f'<td class="first">{f"""<a href="#read-{n}">{count}</a>""" if count else ""}</td>'
@@ -168,7 +168,7 @@ def _anchor(n: int, exercise: str) -> str:
 
 
 def _tells(outcome: Outcome) -> bool:
-    """Whether there is more to say than the word."""
+    """Return whether there is more to say than the word."""
     return bool(outcome.message) and outcome.outcome != "todo"
 
 
@@ -244,7 +244,7 @@ def _about(run: ClassRun) -> str:
 
 
 def _section(key: str, lang: str, inner: str) -> list[str]:
-    """A part of the page that can be found by its heading; none where there is nothing to say."""
+    """Return a part of the page that can be found by its heading; none where there is nothing to say."""
     heading = f'<section aria-labelledby="{key}"><h2 id="{key}">{_e(say(key, lang))}</h2>'
     return [heading, inner, "</section>"] if inner else []
 

@@ -8,14 +8,14 @@ from grader.messages import say
 
 
 def integrity_words(grading: ClassGrading) -> str:
-    """The part of the page, or "" where there is nothing to read."""
+    """Return the part of the page, or "" where there is nothing to read."""
     lang = grading.lang
     inner = "".join(_of(grading, n, student.name) for n, student in enumerate(grading.students))
     return f"<p>{_e(say('class-integrity-why', lang))}</p>{inner}" if inner else ""
 
 
 def _of(grading: ClassGrading, n: int, student: str) -> str:
-    """A student's lines, and who else has nearly the same answers."""
+    """Return a student's lines, and who else has nearly the same answers."""
     items = [
         f"<li><code>{_e(lesson)}.py:{line.number}</code> <code>{_e(line.text)}</code>"
         f' <span class="muted">{_e(line.why)}</span></li>'

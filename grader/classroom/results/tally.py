@@ -28,12 +28,12 @@ class Stuck:
 
 
 def solved(grading: ClassGrading, student: str) -> int:
-    """How many exercises the student has right."""
+    """Return how many exercises the student has right."""
     return sum(o.outcome == "right" for o in grading.outcomes[student].values())
 
 
 def by_exercise(grading: ClassGrading) -> list[Stuck]:
-    """Every exercise, in the book's order."""
+    """Return every exercise, in the book's order."""
     rows = []
     for exercise in grading.exercises:
         met = [outcomes[exercise] for outcomes in grading.outcomes.values()]
@@ -45,7 +45,7 @@ def by_exercise(grading: ClassGrading) -> list[Stuck]:
 
 
 def stuck(grading: ClassGrading) -> list[Stuck]:
-    """The exercises that not everybody has solved, fewest solved first."""
+    """Return the exercises that not all students have solved, fewest solved first."""
     rows = [row for row in by_exercise(grading) if row.solved < len(grading.students)]
     return sorted(rows, key=lambda row: row.solved)
 
@@ -62,24 +62,24 @@ def mistakes(grading: ClassGrading) -> list[tuple[str, str, list[str]]]:
 
 
 def mistake_name(grading: ClassGrading, exercise: str, mistake: str) -> str:
-    """The mistake's name in the language of the run, from words.toml."""
+    """Return the mistake's name in the language of the run, from words.toml."""
     texts = _words(grading, exercise).mistakes.get(mistake)
     return pick(texts.name if texts else {}, grading.lang, short(exercise, mistake))
 
 
 def mistake_text(grading: ClassGrading, exercise: str, mistake: str) -> str:
-    """What words.toml says to somebody who makes it."""
+    """Return the text of words.toml for a student who makes the mistake."""
     texts = _words(grading, exercise).mistakes.get(mistake)
     return pick(texts.text if texts else {}, grading.lang, "")
 
 
 def title(grading: ClassGrading, exercise: str) -> str:
-    """The exercise's title in the language of the run; its name where it has none."""
+    """Return the exercise's title in the language of the run; its name if it has none."""
     return pick(_words(grading, exercise).title, grading.lang, exercise.partition(".")[2])
 
 
 def short(exercise: str, mistake: str) -> str:
-    """The mistake without the exercise's name: `squared` of `double__squared`."""
+    """Return the mistake without the exercise's name: `squared` of `double__squared`."""
     return mistake.removeprefix(f"{exercise.partition('.')[2]}__")
 
 

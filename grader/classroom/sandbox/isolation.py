@@ -70,14 +70,14 @@ class SandboxFiles:
 
     @property
     def packages(self) -> list[Path]:
-        """Where Python imports from, but for folders that hold what must stay hidden."""
+        """Return where Python imports from, but for folders that hold what must stay hidden."""
         secret = [*self._secret, Path.cwd()]
         folders = [Path(entry) for entry in sys.path if entry]
         return [p for p in folders if p.exists() and not any(s.is_relative_to(p) for s in secret)]
 
 
 def available() -> list[str]:
-    """The kinds whose programs this machine has, best first; whether they work is another question."""
+    """Return the kinds whose programs this machine has, best first; whether they work is another question."""
     needs = {"bwrap": ("bwrap", "setpriv"), "unshare": ("unshare", "setpriv", "pivot_root"), "none": ()}
     if sys.platform != "linux":
         return ["none"]
@@ -100,7 +100,7 @@ def counts_processes(kind: str) -> bool:
 
 
 def environment(files: SandboxFiles, tmp: str) -> dict[str, str]:
-    """All the variables a sandbox has. tmp: its only writable folder."""
+    """Return all the variables a sandbox has. tmp: its only writable folder."""
     path = os.pathsep.join(map(str, [_ENGINE, *files.packages]))
     variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", "PYTHONPATH": path}
     variables |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "JAX_PLATFORMS": "cpu"}
@@ -157,7 +157,7 @@ def _unshare(files: SandboxFiles, program: list[str]) -> list[str]:
 
 
 def _unprivileged() -> list[str]:
-    """The start of a command that runs without any privilege, and for root as another user."""
+    """Return the start of a command that runs without any privilege, and for root as another user."""
     drop = [_program("setpriv") or "setpriv", "--no-new-privs", "--bounding-set", "-all", "--inh-caps", "-all"]
     if os.getuid() == 0:
         user = str(_NOBODY[next(_users) % len(_NOBODY)])

@@ -124,7 +124,7 @@ def _see(request: See) -> Results:
 
 
 def _measure(request: Measure, compiled: Path) -> Results:
-    """What the programs of a submission do. All that is read of it here is data.
+    """Return what the programs of a submission do. All that is read of it here is data.
 
     compiled  a folder of this sandbox, which runs no submission: who hands in the same program has it compiled once
     """
@@ -151,7 +151,7 @@ def _measure(request: Measure, compiled: Path) -> Results:
 
 
 def _copied(cache: Path) -> Path:
-    """The compiled operations in a folder that can be written to; it goes with the sandbox's other files."""
+    """Return the compiled operations in a folder that can be written to; it goes with the sandbox's other files."""
     folder = Path(tempfile.mkdtemp(prefix="compiled-"))
     for entry in cache.iterdir():
         shutil.copyfile(entry, folder / entry.name)
@@ -159,7 +159,7 @@ def _copied(cache: Path) -> Path:
 
 
 def _try(paths: tuple[str, ...], refused: bool) -> Reach:
-    """Whether a pair of processes can start here, and what could be reached."""
+    """Return whether a pair of processes can start here, and what could be reached."""
 
     def count() -> int:
         import jax

@@ -96,7 +96,7 @@ class Sandbox:
         self._unsent += json_lines.encode(encode(request))
 
     def turn(self) -> bytes | None:
-        """The line of the reply, its first one b"" for «there may be requests»; None while there is none.
+        """Return the line of the reply, its first one b"" for «there may be requests»; None while there is none.
 
         Raises SandboxLost.
         """
@@ -127,7 +127,7 @@ class Sandbox:
         return b""
 
     def is_over_memory(self, used: dict[int, int]) -> bool:
-        """Whether its processes together hold more than its request may have. used: bytes by process, of all."""
+        """Return whether its processes together hold more than its request may have. used: bytes by process, of all."""
         return bool(self._allowed) and used.get(self.pid, 0) > self._allowed * 2**30
 
     def close(self, others: frozenset[int]) -> None:
@@ -186,7 +186,7 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
 
 
 def _asked(sandbox: Sandbox, item: Work) -> Question | None:
-    """The next question of these that still is one, once the sandbox has been asked it."""
+    """Return the next question of these that still is one, once the sandbox has been asked it."""
     while item:
         question = item.popleft()
         if request := question.make():

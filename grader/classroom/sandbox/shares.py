@@ -29,7 +29,7 @@ class Shares:
         self._above, self._groups = above, list[Path]()
 
     def enter(self, command: list[str]) -> list[str]:
-        """The command line that runs `command` in a group of its own; unchanged where none could be made."""
+        """Return the command line that runs `command` in a group of its own; unchanged where none could be made."""
         group = self._above / f"minipod-{os.getpid()}-{next(_numbers)}"
         try:
             group.mkdir()

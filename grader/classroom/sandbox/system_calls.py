@@ -51,7 +51,7 @@ def refuse() -> bool:
 
 
 def _program(machine: int, calls: dict[str, int], clone: int) -> bytes:
-    """The filter: another machine's calls and those that are listed are refused, all others allowed."""
+    """Return the filter: another machine's calls and those that are listed are refused, all others allowed."""
     last = len(calls) + 8  # lines before those that return: each comparison jumps there, past what lies between
     allow, refused, missing = last, last + 1, last + 2
     lines: list[tuple[int, int, int, int]] = []

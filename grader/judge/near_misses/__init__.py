@@ -18,7 +18,7 @@ from grader.see.observation import Traffic
 
 
 def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Message | None:
-    """The diagnosis of a wrong answer, or None. `verdict`, `right` and `answer` as in `verdict.judge`.
+    """Return the diagnosis of a wrong answer, or None. `verdict`, `right` and `answer` as in `verdict.judge`.
 
     An error is explained, too, where it is one of the usual ones.
     """
@@ -59,7 +59,7 @@ def _same_numbers(got: Seen, right: Seen, place: int, n: int, wrong: Difference)
 
 
 def _some_cases(spec: Spec, got: Seen, right: Seen) -> Message | None:
-    """How many of the inputs give the right value, and the smallest of them."""
+    """Return how many of the inputs give the right value, and the smallest of them."""
     every = [[(p[n].value, q[n].value) for p, q in zip(got, right, strict=True)] for n in range(len(got[0]))]
     fine = [all(a and b and not difference(a, b, spec.tolerance) for a, b in case) for case in every]
     if not 0 < sum(fine) < len(fine):

@@ -14,7 +14,7 @@ TELLING = 64  # a whole number up to here may come back from every call by accid
 
 
 def kept(got: Sequence[Value | None], right: Sequence[Value | None], tolerance: float) -> Message | None:
-    """Every call gave what the first one, and it alone, should give: kept from it, or written for it.
+    """Diagnose calls that all gave what only the first one should give: kept from it, or written for it.
 
     got, right  of one process the value of each case, in the order of the calls
     """
@@ -29,14 +29,14 @@ def kept(got: Sequence[Value | None], right: Sequence[Value | None], tolerance: 
 
 
 def _telling(x: Value) -> bool:
-    """Whether a value says more than a small number, a name or a flag."""
+    """Return whether a value says more than a small number, a name or a flag."""
     if isinstance(x, Float | Int):
         return x.number % 1 != 0 or abs(x.number) > TELLING
     return size(x) > 2
 
 
 def change(p: Pair) -> Message | None:
-    """Where an argument was to be changed a little: the change is right up to a factor."""
+    """Diagnose a small change to an argument that is right up to a factor."""
     for n, path, before in p.setting.given:
         if before.shape != p.expected.shape or before.size < 2:
             continue
@@ -53,7 +53,7 @@ def change(p: Pair) -> Message | None:
 
 
 def term(p: Pair) -> Message | None:
-    """An argument was to be added and is missing, or it was added although it should not be."""
+    """Diagnose an argument that was not added, or was added although it should not be."""
     d = p.got - p.expected
     for n, path, x in p.setting.given:
         if x.size < 2 or not p.varied(x) or x.ndim > d.ndim or x.shape != d.shape[d.ndim - x.ndim :]:

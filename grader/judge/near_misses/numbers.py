@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def not_finite(p: Pair) -> Message | None:
-    """NaN or infinities where there should be none."""
+    """Diagnose NaN or infinities where there should be none."""
     bad = ~np.isfinite(p.got) & np.isfinite(p.expected)
     if not bad.any():
         return None
@@ -37,13 +37,13 @@ def not_finite(p: Pair) -> Message | None:
 
 
 def factor(p: Pair) -> Message | None:
-    """Right up to a factor."""
+    """Diagnose numbers that are right up to a factor."""
     c = factor_of(p)
     return None if c is None else meaning_of_factor(c, p)
 
 
 def factor_of(p: Pair) -> float | None:
-    """The factor up to which it is right; None where there is none."""
+    """Return the factor up to which it is right; None where there is none."""
     if not np.any(p.expected) or not np.isfinite(p.expected).all():
         return None
     most = np.unravel_index(np.argmax(np.abs(p.expected)), p.expected.shape)
@@ -56,7 +56,7 @@ def factor_of(p: Pair) -> float | None:
 
 
 def meaning_of_factor(c: float, p: Pair) -> Message | None:
-    """What a factor of c may mean."""
+    """Return what a factor of c may mean."""
     near = max(p.tolerance, 1e-6)
     if abs(c + 1) <= near:
         return Message("sign")
@@ -69,7 +69,7 @@ def meaning_of_factor(c: float, p: Pair) -> Message | None:
 
 
 def _counts(p: Pair) -> list[tuple[str, int, dict[str, Any]]]:
-    """The counts that a factor may come from, the likeliest first."""
+    """Return the counts that a factor may come from, the likeliest first."""
     setting = p.setting
     counts: list[tuple[str, int, dict[str, Any]]] = [
         ("devices", setting.devices, {}),
@@ -81,7 +81,7 @@ def _counts(p: Pair) -> list[tuple[str, int, dict[str, Any]]]:
 
 
 def ratio(c: float, near: float) -> str:
-    """A factor as it is best read: 3, 1/3, 0.75."""
+    """Return a factor as it is best read: 3, 1/3, 0.75."""
     back = 1 / c
     if abs(c) < 1 and abs(back - round(back)) <= near * abs(back) and abs(back) < 1e6:
         return f"1/{round(back)}" if back > 0 else f"-1/{round(-back)}"
@@ -89,7 +89,7 @@ def ratio(c: float, near: float) -> str:
 
 
 def off_by_one(p: Pair) -> Message | None:
-    """Whole numbers, all of them too large by one, or all too small by one."""
+    """Diagnose whole numbers that are all too large by one, or all too small by one."""
     if not p.whole or not p.got.size or not (p.varied(p.expected) or p.expected.size == 1):
         return None
     d = p.got - p.expected
@@ -99,7 +99,7 @@ def off_by_one(p: Pair) -> Message | None:
 
 
 def combined(p: Pair) -> Message | None:
-    """Every device's block is the sum of what all blocks should be."""
+    """Diagnose blocks that are each the sum of what all blocks should be."""
     blocks = [block for _, block in p.pieces()]
     if len({p.expected[b].shape for b in blocks}) != 1 or not p.expected.size:
         return None
@@ -108,7 +108,7 @@ def combined(p: Pair) -> Message | None:
 
 
 def precision(p: Pair) -> Message | None:
-    """Close: what rounding to a narrower dtype does."""
+    """Diagnose numbers that are close, as after rounding to a narrower dtype."""
     scale = float(np.max(np.abs(p.expected), initial=0.0))
     if p.whole or not scale or not np.isfinite(p.got).all():
         return None
@@ -117,7 +117,7 @@ def precision(p: Pair) -> Message | None:
 
 
 def function(p: Pair) -> Message | None:
-    """Right but for one of the usual functions at the end."""
+    """Diagnose numbers that are right except for one of the usual functions at the end."""
     if p.got.dtype.kind == "c":
         return None
     for name, f in FUNCTIONS.items():
@@ -129,7 +129,7 @@ def function(p: Pair) -> Message | None:
 
 
 def order_of_indices(p: Pair) -> Message | None:
-    """Indices in another order, where each comes once: else there is little in them but their order."""
+    """Diagnose indices in a different order, if each occurs once: otherwise they hold little but their order."""
     return orders.order(p) if np.unique(p.expected).size == p.expected.size else None
 
 

@@ -45,7 +45,7 @@ class Wrong:
 
     @property
     def whole(self) -> tuple[Value | None, Value | None]:
-        """What came back and what was expected, the whole of it."""
+        """Return what came back and what was expected, the whole of it."""
         return self.answers[self.place][self.case].value, self.right[self.place][self.case].value
 
     @property
@@ -69,7 +69,7 @@ class Wrong:
 
     @functools.cached_property
     def alone(self) -> bool:
-        """Whether nothing else is wrong than the row."""
+        """Return whether nothing else is wrong than the row."""
         got, expected = self.whole
         at = self.difference.inside[0] if self.difference.inside else self.difference.path
         return got is None or expected is None or trees.others_right(got, expected, at, self.tolerance)
@@ -88,12 +88,12 @@ class Wrong:
 
     @property
     def everywhere(self) -> tuple[list[Observation], list[Observation]]:
-        """What every process saw in this case, and what it should have."""
+        """Return what every process saw in this case, and what it should have."""
         return [p[self.case] for p in self.answers], [p[self.case] for p in self.right]
 
     @functools.cached_property
     def pairs(self) -> list[tuple[str, list[Pair]]]:
-        """What the numbers mean, and they as arrays, from the outside in, where there are any."""
+        """Return what the numbers mean, and they as arrays, from the outside in, where there are any."""
         # A number of a row is shown with the row: of that it must not be said where others in it are wrong, too.
         paths = [self.difference.path] if self._speaks_for_row else []
         if self.difference.inside and self.difference.inside[0] and _all_numbers(self.row[1]):
@@ -177,12 +177,12 @@ _LOOKS = (
 
 
 def of_value(wrong: Wrong) -> Message | None:
-    """The first that can be said of a wrong value."""
+    """Return the first that can be said of a wrong value."""
     return next(filter(None, (look(wrong) for look in _LOOKS)), None)
 
 
 def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
-    """What may be said of numbers that mean this."""
+    """Return what may be said of numbers that mean this."""
     if meaning in ("id", "label"):
         return numbers.OF_IDS
     if meaning == "index":
@@ -214,7 +214,7 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
 
 
 def _tells(messages: list[Message | None], pairs: list[Pair]) -> bool:
-    """Whether it is no accident that this can be said of single numbers."""
+    """Return whether it is no accident that this can be said of single numbers."""
     first = messages[0]
     assert first is not None
     different = len({p.expected.tobytes() for p in pairs}) > 1
@@ -261,7 +261,7 @@ def _is_small_whole(times: complex, near: float) -> bool:
 
 
 def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
-    """What the factor is, where that is the same for every number of devices; else how much it is."""
+    """Return what the factor is, where that is the same for every number of devices; else how much it is."""
     meanings = [numbers.meaning_of_factor(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
     if all(one and meanings[0] and one.key == meanings[0].key for one in meanings):
         return meanings[0]

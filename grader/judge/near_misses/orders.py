@@ -9,7 +9,7 @@ from grader.messages import Message
 
 
 def axes(p: Pair) -> Message | None:
-    """Transposed; also where that changes the shape."""
+    """Diagnose transposed dimensions, even if that changes the shape."""
     if not 2 <= p.expected.ndim <= 4 or not p.varied(p.expected):
         return None
     for order in permutations(range(p.expected.ndim)):
@@ -19,7 +19,7 @@ def axes(p: Pair) -> Message | None:
 
 
 def reversed_(p: Pair) -> Message | None:
-    """Back to front along one axis."""
+    """Diagnose an array that is back to front along one dimension."""
     for axis in p.long_axes():
         if p.like(p.got, np.flip(p.expected, axis)):
             return Message("reversed", {"axis": axis})
@@ -27,7 +27,7 @@ def reversed_(p: Pair) -> Message | None:
 
 
 def rolled(p: Pair) -> Message | None:
-    """Moved along one axis, what leaves at one end coming back at the other."""
+    """Diagnose an array rolled along one dimension: what leaves at one end comes back at the other."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
         for k in range(1, n):
@@ -37,7 +37,7 @@ def rolled(p: Pair) -> Message | None:
 
 
 def shifted(p: Pair) -> Message | None:
-    """Moved along one axis, what left at one end being lost: it was not zeros, nor is its old place right already."""
+    """Diagnose an array shifted along one dimension, losing at one end numbers that were not zeros."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
         g, e = np.moveaxis(p.got, axis, 0), np.moveaxis(p.expected, axis, 0)
@@ -50,7 +50,7 @@ def shifted(p: Pair) -> Message | None:
 
 
 def order(p: Pair) -> Message | None:
-    """Blocks or rows in another order along an axis, or all numbers in another order."""
+    """Diagnose blocks or rows in a different order along a dimension, or all numbers in a different order."""
     for axis in p.long_axes():
         g, e = (np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in (p.got, p.expected))
         if (places := permutation(p, g, e)) is not None:
@@ -68,7 +68,7 @@ def _order_along(axis: int, places: np.ndarray) -> Message:
 
 
 def _dealt(places: np.ndarray) -> bool:
-    """Whether rows were dealt out in turn, as cards are, instead of in consecutive pieces."""
+    """Return whether rows were dealt out in turn, as cards are, instead of in consecutive pieces."""
     n = len(places)
     return any((places == np.arange(n).reshape(k, -1).T.ravel()).all() for k in range(2, n) if n % k == 0)
 
@@ -87,6 +87,6 @@ def permutation(p: Pair, g: np.ndarray, e: np.ndarray) -> np.ndarray | None:
 
 
 def _in_runs(places: np.ndarray, run: int) -> bool:
-    """Whether a permutation moves aligned runs of this length as they are."""
+    """Return whether a permutation moves aligned runs of this length as they are."""
     rows = places.reshape(-1, run)
     return bool((rows[:, 0] % run == 0).all() and (np.diff(rows, axis=1) == 1).all())

@@ -43,32 +43,32 @@ class Pair:
 
     @property
     def one_shape(self) -> bool:
-        """Whether both have the same shape."""
+        """Return whether both have the same shape."""
         return self.got.shape == self.expected.shape
 
     @property
     def slack(self) -> float:
-        """How far apart two numbers may be wherever they are."""
+        """Return how far apart two numbers may be wherever they are."""
         return self.tolerance * scale_of(self.expected)
 
     def apart(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Where two arrays of one shape differ."""
+        """Return where two arrays of one shape differ."""
         return ~np.isclose(a, b, rtol=self.tolerance, atol=self.slack, equal_nan=True)
 
     def like(self, a: np.ndarray, b: np.ndarray) -> bool:
-        """Whether two arrays have one shape and the same numbers."""
+        """Return whether two arrays have one shape and the same numbers."""
         return a.shape == b.shape and not self.apart(a, b).any()
 
     def varied(self, x: np.ndarray) -> bool:
-        """Whether the numbers are not all the same."""
+        """Return whether the numbers are not all the same."""
         return x.size > 1 and not self.like(x, np.full(x.shape, x.flat[0]))
 
     def long_axes(self, least: int = 2) -> list[int]:
-        """The axes along which there is something to tell: long enough, and the numbers differ."""
+        """Return the axes along which there is something to tell: long enough, and the numbers differ."""
         return [a for a, n in enumerate(self.expected.shape) if least <= n <= MOST_ROWS and self.varied(self.expected)]
 
     def pieces(self) -> tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...]:
-        """The blocks, where there are several."""
+        """Return the blocks, where there are several."""
         return self.blocks if len(self.blocks) > 1 else ()
 
 
@@ -90,7 +90,7 @@ def pair(
 
 
 def numbers(everywhere: Sequence[Value | None], place: int = 0) -> np.ndarray | None:
-    """A number, an array, or a list of such as one array; of an array over processes the blocks of all."""
+    """Return a number, an array, or a list of such as one array; of an array over processes the blocks of all."""
     match everywhere[place]:
         case Int(number) if abs(number) > 1 << 1000:  # more than a float can say
             return None

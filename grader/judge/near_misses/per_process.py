@@ -13,7 +13,7 @@ Cases = Sequence[Observation]  # one case, in each process
 
 
 def of_another(answers: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
-    """One process returned what another should return, where they should not return the same.
+    """Diagnose a process that returned what another one should return, if they should not return the same.
 
     seen, right  one case in each process; path: where in the tree; place: the process meant
     """
@@ -28,12 +28,12 @@ def of_another(answers: Cases, right: Cases, path: str, place: int, tolerance: f
 
 
 def _returned(case: Observation, right: Observation, tolerance: float) -> bool:
-    """Whether all that came back is what was to come: one part of it may be so by accident."""
+    """Return whether all that came back is what was to come: one part of it may be so by accident."""
     return bool(case.value and right.value and difference(case.value, right.value, tolerance) is None)
 
 
 def apart(answers: Cases, right: Cases, path: str, tolerance: float) -> Message | None:
-    """The processes disagree where they should agree, or some are right."""
+    """Diagnose processes that disagree although they should agree, or of which only some are right."""
     if len(answers) < 2:
         return None
     got, expected = (_parts(x, path) for x in (answers, right))
@@ -49,7 +49,7 @@ def apart(answers: Cases, right: Cases, path: str, tolerance: float) -> Message 
 
 
 def _parts(cases: Cases, path: str) -> list[Value] | None:
-    """The part of the value that every process has at this path; None where one has none."""
+    """Return the part of the value that every process has at this path; None where one has none."""
     parts = [part_at(case.value, path) for case in cases]
     existing = [part for part in parts if part is not None]
     return existing if len(existing) == len(parts) else None

@@ -86,7 +86,7 @@ IMPORTED = {  # what a chapter's blank may not import, under the names that ever
 
 
 def explained(kind: str, text: str) -> Message | None:
-    """What an error usually means. kind: the name of its type; text: its words."""
+    """Return what an error usually means. kind: the name of its type; text: its words."""
     whole = f"{kind}: {text}"
     if match := re.match(r"NameError: name '(\w+)' is not defined", whole):
         if line := IMPORTED.get(match[1]):

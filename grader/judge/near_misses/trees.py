@@ -24,7 +24,7 @@ from grader.see.values import (
 
 
 def alike(got: Value, expected: Value, tolerance: float) -> bool:
-    """Whether two packed values say the same, whatever holds the numbers."""
+    """Return whether two packed values say the same, whatever holds the numbers."""
     if difference(got, expected, tolerance, strict=False) is None:
         return True
     both = pair([got], [expected], 0, tolerance, Setting(1))
@@ -39,7 +39,7 @@ def alike(got: Value, expected: Value, tolerance: float) -> bool:
 
 
 def other_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """The right value as something else: a list, an array, a number, a set."""
+    """Diagnose the right value in a different type: a list, an array, a number, a set."""
     if isinstance(got, Node) or (isinstance(got, Array) and got.traced):
         return None
     if (ids := _devices(got)) is not None and ids == _integers(expected):
@@ -95,13 +95,13 @@ def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def _in_order(less: Sequence[Value], more: Sequence[Value], tolerance: float) -> bool:
-    """Whether what is left of `more` is `less`, in its order, when some elements are taken out."""
+    """Return whether what is left of `more` is `less`, in its order, when some elements are taken out."""
     rest = iter(more)
     return all(any(alike(x, item, tolerance) for x in rest) for item in less)
 
 
 def others_right(got: Value, expected: Value, path: str, tolerance: float) -> bool:
-    """Whether all of a tree is right but what lies at this path of it."""
+    """Return whether everything in a tree is right except the part at this path."""
     mine, right = (
         {place: x for place, x in leaves(whole).items() if not place.startswith(path)} for whole in (got, expected)
     )
@@ -121,7 +121,7 @@ def other_ids(got: Value, expected: Value) -> Message | None:
 
 
 def _missing_and_extra(missing: Sequence[object], extra: Sequence[object]) -> Message | None:
-    """Which keys or ids are missing, and which do not belong there."""
+    """Return which keys or ids are missing, and which do not belong there."""
     if missing and extra:
         return Message("missing-and-extra", {"missing": _few(missing), "extra": _few(extra)})
     if missing:
@@ -138,7 +138,7 @@ def _few(names: Sequence[object]) -> tuple[str, ...]:
 
 
 def dtype(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """The right numbers with another dtype."""
+    """Diagnose the right numbers with a different dtype."""
     if not (isinstance(got, Array) and isinstance(expected, Array)) or got.shape != expected.shape:
         return None
     both = pair([got], [expected], 0, tolerance, Setting(1))
@@ -148,7 +148,7 @@ def dtype(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def spelling(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """The right text but for case, spaces and punctuation."""
+    """Diagnose a text that is right except for case, spaces and punctuation."""
     if isinstance(got, Text) and isinstance(expected, Text):
         mine, right = (re.sub(r"[\W_]", "", x.text).casefold() for x in (got, expected))
         return Message("spelling", {"right": repr(expected.text)}) if mine and mine == right else None
@@ -156,7 +156,7 @@ def spelling(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def layout(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """A PartitionSpec that means the same and is written with more or fewer entries."""
+    """Diagnose a PartitionSpec with the same meaning but more or fewer entries."""
     if not (isinstance(got, Spec) and isinstance(expected, Spec)):
         return None
     mine, right = got.entries, expected.entries
@@ -167,7 +167,7 @@ def layout(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def part_at(x: Value | None, path: str) -> Value | None:
-    """The part of a tree at a path, or None where there is none."""
+    """Return the part of a tree at a path, or None where there is none."""
     if not path or x is None:
         return x
     for label, item in zip(x.labels, x.items, strict=True) if isinstance(x, Tree) else ():
@@ -177,7 +177,7 @@ def part_at(x: Value | None, path: str) -> Value | None:
 
 
 def an_argument(got: Value, args: Sequence[Value]) -> Message | None:
-    """What came back is an array that was given, unchanged."""
+    """Diagnose a result that is an argument, unchanged."""
     if isinstance(got, Array) and got.whole() is not None and len(set((got.blocks[0].base64 or "")[:40])) > 3:
         for n, path, x in arrays_given(args):
             if (x.blocks, x.dtype) == (got.blocks, got.dtype):
@@ -186,7 +186,7 @@ def an_argument(got: Value, args: Sequence[Value]) -> Message | None:
 
 
 def arrays_given(args: Sequence[Value]) -> list[tuple[int, str, Array]]:
-    """The small arrays among the arguments: which argument, where in it, the array."""
+    """Return the small arrays among the arguments: which argument, where in it, the array."""
     return [
         (n, path, x)
         for n, arg in enumerate(args)
@@ -209,7 +209,7 @@ def shapes_of_leaves(got: Value, expected: Value) -> Message | None:
 
 
 def only_some_leaves(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """Which parts of a tree differ, where others are right."""
+    """Diagnose the parts of a tree that differ while others are right."""
     mine, right = leaves(got), leaves(expected)
     if len(right) < 2 or mine.keys() != right.keys():
         return None
@@ -221,7 +221,7 @@ def only_some_leaves(got: Value, expected: Value, tolerance: float) -> Message |
 
 
 def _matched(mine: Sequence[Value], right: Sequence[Value], tolerance: float) -> bool:
-    """Whether these are the same values in any order."""
+    """Return whether these are the same values in any order."""
     rest = list(right)
     for item in mine:
         same = [k for k, other in enumerate(rest) if difference(item, other, tolerance, strict=False) is None]
@@ -236,7 +236,7 @@ def _sorted(x: Tree) -> List:
 
 
 def _devices(x: Value) -> int | list[int] | None:
-    """The number of a device, or those of several."""
+    """Return the number of a device, or those of several."""
     if isinstance(x, Device):
         return x.id
     items = x.items if isinstance(x, Tree) else ()

@@ -7,7 +7,7 @@ from grader.messages import Message
 
 
 def some(p: Pair) -> Message | None:
-    """Where an array of the right shape is wrong, as far as its structure tells."""
+    """Diagnose where an array of the right shape is wrong, as far as its structure tells."""
     bad = p.apart(p.got, p.expected)
     if not bad.any():
         return None
@@ -23,7 +23,7 @@ def some(p: Pair) -> Message | None:
 
 
 def _padding(p: Pair, bad: np.ndarray) -> Message | None:
-    """Only among the zeros with which an axis should end."""
+    """Diagnose errors only among the zeros with which a dimension should end."""
     for axis in p.long_axes(3):
         others = tuple(a for a in range(bad.ndim) if a != axis)
         filled = np.flatnonzero(p.expected.any(axis=others))
@@ -34,7 +34,7 @@ def _padding(p: Pair, bad: np.ndarray) -> Message | None:
 
 
 def _devices(p: Pair, bad: np.ndarray, values: dict[str, object]) -> Message | None:
-    """Some devices' blocks are right, those of others are not."""
+    """Diagnose blocks that are right on some devices only."""
     right, wrong = ([(d, b) for d, b in p.pieces() if bad[b].any() == is_wrong] for is_wrong in (False, True))
     mostly = all(bad[block].mean() > 0.5 for _, block in wrong)
     if not (right and wrong and mostly and p.varied(p.expected)):
@@ -53,6 +53,6 @@ def _devices(p: Pair, bad: np.ndarray, values: dict[str, object]) -> Message | N
 
 
 def _box(bad: np.ndarray) -> str:
-    """The smallest block that holds all that is marked: `[4:8, 0:5]`."""
+    """Return the smallest block that holds all that is marked: `[4:8, 0:5]`."""
     marked = np.argwhere(bad)
     return "[" + ", ".join(f"{a}:{b + 1}" for a, b in zip(marked.min(0), marked.max(0), strict=True)) + "]"
