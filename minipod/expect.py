@@ -64,7 +64,7 @@ def quote(error: BaseException, text: str = "") -> str:
 
 
 def _begin(message: str, text: str, room: int) -> int:
-    """Where to begin: at the start, or, if `text` would be cut off there, at the start of its sentence, or near it."""
+    """Return where to begin: at 0 or, if that would cut off `text`, at the start of its sentence, or near `text`."""
     at = message.find(" ".join(text.split()))
     if at + len(text) <= room:
         return 0
@@ -76,7 +76,7 @@ def _begin(message: str, text: str, room: int) -> int:
 
 
 def _cut(sentence: str, room: int, keep: int) -> str:
-    """The fewest whole sentences that hold the first `keep` characters, if they fit in `room`; else whole words."""
+    """Return the fewest whole sentences with the first `keep` characters, if they fit in `room`; else whole words."""
     ends = [m.end() for m in re.finditer(r"(?<!i\.e)(?<!e\.g)[.!?](?= |$)", sentence[:room])]
     if enough := [end for end in ends if end >= max(keep, WIDTH // 2)]:
         return sentence[: enough[0]]

@@ -66,7 +66,7 @@ def coordinator_lacks(call: str) -> None:
 
 
 def launcher_questions(detector: str) -> list[Callable[..., Any]] | None:
-    """How to ask one of JAX's detectors, such as "SlurmCluster", for number, count and address; None if one is gone."""
+    """Return how to ask a JAX detector, such as "SlurmCluster", for number, count and address; None if one is gone."""
     questions = [_get(f"jax._src.clusters:{detector}.{question}") for question in _QUESTIONS]
     return None if None in questions else questions
 
@@ -80,7 +80,7 @@ def cluster_detector() -> Any:
 
 
 def gloo_library() -> Any:
-    """The module whose `make_gloo_tcp_collectives` makes the CPU backend of a process in a cluster; None without."""
+    """Return the module whose `make_gloo_tcp_collectives` makes the CPU backend in a cluster; None without it."""
     if _get("jax._src.xla_bridge:_jax.make_gloo_tcp_collectives") is None:
         return None
     return pkgutil.resolve_name("jax._src.xla_bridge:_jax")

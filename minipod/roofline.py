@@ -53,12 +53,12 @@ class Seconds:
 
     @property
     def least(self) -> float:
-        """The longest time: all the others overlap with it."""
+        """Return the longest time: all the others overlap with it."""
         return max((t for name in BOUNDS if (t := getattr(self, name)) is not None), default=0.0)
 
     @property
     def most(self) -> float:
-        """The sum of the times: nothing overlaps. A real step may take longer: no chip reaches its peaks."""
+        """Return the sum of the times: nothing overlaps. A real step may take longer: no chip reaches its peaks."""
         return sum(t for name in BOUNDS if (t := getattr(self, name)) is not None)
 
     @property
@@ -78,7 +78,7 @@ def compute_seconds(flops: Mapping[str, float], chip: Chip) -> float:
 
 
 def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[float, float, tuple[str, ...]]:
-    """(seconds of the types for which the chip has a figure, seconds of all types at most, notes on what is missing).
+    """Return (seconds of the types with a known peak, seconds of all types at most, notes on what is missing).
 
     "kernel", the FLOPs that custom kernels state, counts at the peak of bf16, and so does an f8 type for which the chip
     has no figure (it multiplies f8 as bf16); s4 and u4 count as s8. Other types, such as s32, are not work of the

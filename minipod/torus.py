@@ -55,7 +55,7 @@ def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[
 
 
 def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:
-    """The side lengths of the box that the chips at `coords` fill, one per entry of `shape`; None if they fill no box.
+    """Return the side lengths of the box that the chips at `coords` fill, one per entry of `shape`; None if no box.
 
     Several devices at the same place (the cores of a chip) count once.
     """
@@ -78,7 +78,7 @@ class Torus:
     slices: tuple[int, ...] = ()
 
     def lines(self, group: Sequence[int]) -> list[tuple[int, bool]] | None:
-        """The sides of the box that a group of devices fills, as (chips, whether it is a ring); None if no box."""
+        """Return the sides of a box that a group of devices fills, as (chips, whether it is a ring); None if no box."""
         sides = box([self.coords[i] for i in group], self.shape)
         if sides is None:
             return None

@@ -73,8 +73,8 @@ class Desk:
     def check(self, exercise: str) -> Message:
         """Check whether your answer is right, and if it is not, show what it did: `lessons.check("read_layout")`.
 
-        The check takes the function of this name as it is in the notebook now, with what it uses of other cells: imports,
-        functions, numbers and texts. It runs in a separate process, which is ended when its time is up.
+        The check takes the function of this name as it is in the notebook now, with what it uses of other cells:
+        imports, functions, numbers and texts. It runs in a separate process, which is ended when its time is up.
         """
         return self._about(exercise, self._checked)
 

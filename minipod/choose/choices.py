@@ -1,4 +1,4 @@
-"""All layouts of data parallelism, FSDP and tensor parallelism that a slice and a batch allow, fastest first."""
+"""List the layouts of data parallelism, FSDP and tensor parallelism that a slice and a batch allow, fastest first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Choice:
 
 
 def choices(of: Model, on: str) -> list[Choice]:
-    """All layouts that the slice and the batch allow: first those that fit, then those that may, each fastest first.
+    """List all layouts that the slice and the batch allow: first those that fit, then those that may, each by speed.
 
     on: a slice, such as v5e:8x8. ValueError, in one sentence, for an unknown slice name, for a batch that no mesh
     divides, and for a model that fits in no layout.
@@ -62,7 +62,7 @@ def choices(of: Model, on: str) -> list[Choice]:
 
 
 def _meshes(on: Slice) -> Iterator[tuple[str, int, int]]:
-    """(layout, data, model) of all layouts whose axes take whole axes of the slice."""
+    """Yield (layout, data, model) of all layouts whose axes take whole axes of the slice."""
     from minipod import torus
 
     n = on.devices
@@ -103,7 +103,7 @@ def table(made: list[Choice]) -> Table:
 
 
 def summary(of: Model, first: Choice, on: str) -> str:
-    """The lines below the table: assumptions, the layout to start with, accuracy, and the command that compiles it."""
+    """Write the lines below the table: assumptions, the layout to start with, accuracy, and the command to compile."""
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
     return (

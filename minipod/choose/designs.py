@@ -1,4 +1,4 @@
-"""Formulas for a training step of a model sharded along up to six mesh axes: bytes held, bytes sent, seconds.
+"""Evaluate formulas for a training step of a model sharded along up to six mesh axes: bytes held and sent, seconds.
 
 data, fsdp, expert and sequence divide the batch, sequence along its length. fsdp divides all weights, tensor the heads
 and hidden units, expert the experts, stage the layers. Nothing is compiled; `minipod plan` says what a compiler makes
@@ -79,12 +79,12 @@ class Design:
 
     @property
     def fits(self) -> bool | None:
-        """None: only a plan can say."""
+        """Return whether it fits; None if only a plan can tell."""
         return verdict(sum(self.held.values()), self.most, self.room)
 
     @property
     def sent(self) -> float:
-        """Bytes that a device sends in a step."""
+        """Return the bytes that a device sends in a step."""
         return sum(message.sent for message in self.messages)
 
 
@@ -110,7 +110,7 @@ def design(of: Model, on: Slice | str, **sizes: int) -> Design:
 
 
 def verdict(held: float, most: float, room: float) -> bool | None:
-    """Whether a layout fits that holds `held` bytes by the formulas, and up to `most` once compiled; None: maybe."""
+    """Return whether a layout fits that holds `held` bytes by the formulas, up to `most` once compiled; None: maybe."""
     return None if held <= room < most else held <= room
 
 
@@ -137,7 +137,7 @@ def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
 
 
 def _messages(of: Model, by: dict[str, int]) -> Iterator[tuple[str, str, tuple[str, ...], float, int]]:
-    """(name, op, axes, bytes of the array, times) of each kind of collective."""
+    """Yield (name, op, axes, bytes of the array, times) of each kind of collective."""
     layers, ticks, micro = _pipeline(of, by)
     dense, spread = (n / of.layers / by["tensor"] for n in (of.params - of.spread, of.spread / by["expert"]))
     fsdp, again = by["fsdp"], int(of.again)
@@ -231,7 +231,7 @@ def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:
 
 @cache
 def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tuple[Pace, int]:
-    """The speed of a collective along these axes, and the number of devices in a group. sizes: of `AXES`, in order."""
+    """Return a collective's speed along these axes, and the devices in a group. sizes: of `AXES`, in order."""
     mesh, link, shape = laid(on, sizes)
     groups = rows(dict(zip(AXES, sizes, strict=True)), axes)
     if op == "collective-permute":  # the last stage sends nothing

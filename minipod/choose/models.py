@@ -78,7 +78,7 @@ class Shape:
 
     @property
     def params(self) -> int:
-        """Of all layers."""
+        """Return the number of parameters of all layers."""
         attention = 2 * self.width**2 * (1 + self.groups / self.heads)
         mlp = self.width * self.experts if self.experts else 3 * self.width * self.hidden
         return round(self.layers * (attention + mlp)) + self.spread

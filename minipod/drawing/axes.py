@@ -1,4 +1,4 @@
-"""The axis of a chart: its range, its round ticks, and their labels."""
+"""Lay out the axis of a chart: its range, its round ticks, and their labels."""
 
 import math
 from collections.abc import Sequence

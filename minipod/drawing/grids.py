@@ -105,7 +105,7 @@ def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measur
 
 
 def _grid(canvas: Canvas, g: Grid, x: float, y: float, m: Measure) -> None:
-    """One panel with its upper left corner at (x, y)."""
+    """Draw one panel with its upper left corner at (x, y)."""
     left, width = x + m.left, m.wide * len(g.columns)
     if g.title:
         canvas.text(left + 1.5, y + 8, g.title, "code", "start")

@@ -75,7 +75,7 @@ ENGLISH = {
 
 
 def alt_text(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
-    """The description of a picture: its kind, its sentences, and a caption if that is shorter than all of them."""
+    """Make the description of a picture: its kind, its sentences, and a caption if that is shorter than all of them."""
     return {"kind": kind, "says": says} | ({"caption": caption} if caption else {})
 
 

@@ -78,7 +78,7 @@ AltText = Mapping[str, phrases.Phrase] | str  # the description of a picture: `p
 
 
 def colour(index: int) -> str:
-    """The colour of shard `index`, as `#RRGGBB`. There are eight; from the ninth shard on, a pattern is added."""
+    """Return the colour of shard `index`, as `#RRGGBB`. There are eight; a pattern is added from the ninth shard on."""
     return PALETTE[index % len(PALETTE)]
 
 
@@ -220,7 +220,7 @@ def data(markup: str) -> dict[str, Any]:
 
 
 def finish(body: str, box: tuple[float, float, float, float], text: AltText, patterns: Iterable[int] = ()) -> Picture:
-    """A Picture of `body`, SVG elements in the viewBox `box` (x, y, width, height); `ID` in it becomes unique."""
+    """Make a Picture of `body`, SVG elements in the viewBox `box` (x, y, width, height); `ID` in it becomes unique."""
     kept = {"kind": "other", "says": text} if isinstance(text, str) else text
     alt = phrases.description(kept)
     data = json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=int)

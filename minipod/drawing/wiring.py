@@ -33,7 +33,7 @@ class Stage:
         self.columns = 1 + max(c for _, c in self.labels)
 
     def lane(self, kind: str, index: int, low: float, high: float, deep: int = 1) -> int:
-        """The first of `deep` free lanes below row `index`, or right of column `index` (-1: left of the first)."""
+        """Return the first of `deep` free lanes below row `index`, or right of column `index` (-1: left of all)."""
         lanes, first = self.taken.setdefault((kind, index), []), 0
         while True:
             lanes.extend([] for _ in range(first + deep - len(lanes)))
@@ -73,7 +73,7 @@ class Stage:
         return True
 
     def send(self, a: Place, b: Place, back: bool, look: str) -> None:
-        """An arrow from `a` to `b`, straight between neighbours. back: there is also one from `b` to `a`."""
+        """Add an arrow from `a` to `b`, straight between neighbours. back: there is also one from `b` to `a`."""
         (ra, ca), (rb, cb) = a, b
         if abs(ra - rb) + abs(ca - cb) == 1:
             self.straight.add("across" if ra == rb else "down")
@@ -159,7 +159,7 @@ class Stage:
             self._dot(point, look)
 
     def _trunk(self, trunk: int, lanes: Sequence[tuple[int, int]], look: str) -> None:
-        """The line down the right margin that joins the buses, each in its (row, lane)."""
+        """Draw the line down the right margin that joins the buses, each in its (row, lane)."""
         x = self._lane("column", self.columns - 1, trunk)
         levels = [self._lane("row", *at) for at in lanes]
         self._line([(x, levels[0]), (x, levels[-1])], look, tip=False)

@@ -38,7 +38,7 @@ IDLE = 1.0  # seconds without work after which they have had enough of it; who c
 
 @dataclass
 class Result:
-    """How one process ended.
+    """The end of one process.
 
     status  "ok": `value` is what the function returned (JSON data) · "raised": `text` is the error, in Python's words
             "died": it ended the process itself, `text` is `exit code 3` or `SIGSEGV`

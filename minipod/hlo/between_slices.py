@@ -1,4 +1,4 @@
-"""The collectives of a TPU's program that cross the data centre's network, from slice to slice.
+"""Read the collectives of a TPU's program that cross the data centre's network, from slice to slice.
 
 The compiler writes the program of one slice. Data for other slices goes through a `send` to the host's runtime, called
 megascale. Its attributes give the operation, and the devices by their numbers: from 100000 in the first slice, from
@@ -38,7 +38,7 @@ def numbers(mesh: Any) -> list[int] | None:
 
 
 def following(order: Sequence[int]) -> list[int]:
-    """The numbers of devices of several slices. ValueError if the slices are mixed: then their programs differ."""
+    """Return the numbers of devices of several slices. ValueError if slices are mixed: then their programs differ."""
     slices = [number // FIRST for number in order]
     if slices != sorted(slices):
         raise ValueError("the slices of this mesh do not follow each other: let its first axes cross the slices")

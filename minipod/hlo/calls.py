@@ -1,4 +1,4 @@
-"""Which computations call which: every attribute that names a computation is a call, whatever the attribute's name.
+"""Find which computations call which: every attribute that names a computation is a call, whatever its own name.
 
 Compilers keep inventing such attributes: `to_apply`, `calls`, `called_computations`, `branch_computations` … Only the
 operations whose functions work on single elements are left out; these cannot contain a collective.

@@ -1,4 +1,4 @@
-"""A clock for the core, and queues for the memory and the links that work beside it, each at its peak.
+"""Simulate a clock for the core, and queues for memory and links that work in parallel with it, each at its peak.
 
 `minipod.hlo.timeline` runs a program on it.
 """
@@ -27,12 +27,12 @@ class Timeline:
 
     @property
     def least(self) -> float:
-        """The longest of the three: no schedule is faster."""
+        """Return the longest of the three: no schedule is faster."""
         return max(self.compute, self.memory, self.network)
 
     @property
     def most(self) -> float:
-        """Their sum, with nothing overlapped."""
+        """Return their sum, with nothing overlapped."""
         return self.compute + self.memory + self.network
 
     def times(self, turns: int) -> "Timeline":
@@ -49,7 +49,7 @@ def at_once(compute: float, memory: float, network: float) -> Timeline:
 
 @dataclass
 class Queue:
-    """The work of a resource beside the running instruction, in its own seconds, first come, first served."""
+    """The asynchronous work of a resource, in its own seconds, first come, first served."""
 
     asked: float = 0.0
     served: float = 0.0

@@ -1,4 +1,4 @@
-"""The collectives of a program, found by walking it from its entry in the order in which it runs."""
+"""Find the collectives of a program by walking it from its entry in the order in which it runs."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ def collectives(
     unknown: int | None = None,
     numbers: Sequence[int] | None = None,
 ) -> list[Collective]:
-    """All collectives of `program`. mesh: axis name → size, to name their axes. unknown, numbers: as for `Walker`.
+    """Find all collectives of `program`. mesh: axis name → size, to name their axes. unknown, numbers: as for `Walker`.
 
     Collectives that move nothing, because every device is alone in its group or permuted to itself, are left out: some
     compilers write them and some do not. ValueError, quoting the line, for a collective that cannot be read, or that

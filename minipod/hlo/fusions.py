@@ -1,4 +1,4 @@
-"""The parts of arrays that a fusion reads and writes: all of an array, some rows, or nothing.
+"""Find the parts of arrays that a fusion reads and writes: all of an array, some rows, or nothing.
 
 Fusions may be nested: of the stacked weights of a loop over layers, only the slice that an inner fusion takes is read.
 """
@@ -18,7 +18,7 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 
 
 def combines(program: Program, scatter: Instruction) -> bool:
-    """Whether a scatter reads what it updates, as a sum does; one that overwrites returns its second parameter."""
+    """Return whether a scatter reads what it updates, as a sum does; one that overwrites just returns a parameter."""
     names = scatter.references.get("to_apply", [])
     inside = program.computations.get(names[0]) if names else None
     return not inside or inside.root.opcode != "parameter"

@@ -1,4 +1,4 @@
-"""Which collectives of a compiled program could overlap with a matrix product.
+"""Find the collectives of a compiled program that could overlap with a matrix product.
 
 `minipod.hlo.overlap` says what a scheduled program of a TPU or GPU computes between a start and its done. This module
 looks only at dependencies, so it also works for the CPU's programs, in which nothing is asynchronous.
@@ -15,7 +15,7 @@ LIBRARIES = ("matmul", "gemm", "dot", "conv")  # in the target of a custom call
 
 
 def exposed(program: Program) -> list[Instruction]:
-    """The collectives (of asynchronous ones, the starts) that can overlap with no product, in the order of the text.
+    """Return the collectives (for asynchronous ones, the starts) that cannot overlap with a product, in text order.
 
     A product can overlap with a collective if it is in the same computation, so in the same iteration of the same loop,
     and neither depends on the other. A fusion, call, loop or branch that contains a product counts as one.

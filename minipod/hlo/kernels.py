@@ -1,4 +1,4 @@
-"""The cost of custom kernels, of Pallas and similar languages.
+"""Find the cost of custom kernels, of Pallas and similar languages.
 
 A compiler does not look into a kernel. Its author may state its cost (`pallas_call(cost_estimate=…)`), which is then in
 the call's backend configuration.
@@ -61,7 +61,7 @@ def kernel(line: Instruction) -> Kernel | None:
 
 
 def _softmax(line: Instruction, name: str) -> Kernel | None:
-    """The compiler's own kernel: softmax of scores […, q, k], multiplied by values […, k, d]; None if it is another."""
+    """Read the compiler's own kernel, softmax of scores […, q, k] times values […, k, d]; None for other kernels."""
     tiling = _TILING.search(line.attributes.get("frontend_attributes", ""))
     if 'op_name="online-softmax"' not in line.attributes.get("metadata", "") or not tiling:
         return None

@@ -1,4 +1,4 @@
-"""How often a loop of a compiled program runs: from the compiler's note, or else from the loop's counter.
+"""Find how often a loop of a compiled program runs, from the compiler's note or else from the loop's counter.
 
 The CPU and GPU compilers write `known_trip_count`. The TPU compiler does not, so the counter is read: an element of the
 state that starts at a constant, gets a constant added in the body, and is compared in the condition with a constant or
@@ -42,7 +42,7 @@ def trips(
 
 
 def _turns(test: Comparison, start: tuple, after: tuple) -> int | None:
-    """For how many iterations a comparison holds; None: unknown. start, after: the state at first, and after one."""
+    """Return for how many iterations a comparison holds; None: unknown. start, after: the state before and after one."""
     left, right = _counter(test.left, start, after), _counter(test.right, start, after)
     if left is None or right is None:
         return None

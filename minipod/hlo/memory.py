@@ -1,4 +1,4 @@
-"""How many bytes one instruction of a compiled program reads from the chip's memory and writes to it.
+"""Count the bytes that one instruction of a compiled program reads from the chip's memory and writes to it.
 
 An array that is only sliced, gathered from, or updated in place counts with the part that is touched; an array in the
 chip's fast memory (a layout with `S(…)`) does not count. An asynchronous copy or slice counts at its start.
@@ -56,7 +56,7 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
 
 
 def of_collective(c: Collective, computation: Computation, line: Instruction, fused: bool) -> int:
-    """Bytes that a device reads and writes in its own memory for one run of a collective that begins in `line`.
+    """Count the bytes that a device reads and writes in its own memory for one run of a collective, begun in `line`.
 
     fused: it is in a fusion, so that its result lies where the fusion's does.
     """
@@ -71,7 +71,7 @@ def of_collective(c: Collective, computation: Computation, line: Instruction, fu
 
 
 def of_host(computation: Computation, line: Instruction) -> tuple[int, int]:
-    """(bytes read, bytes written) of the host's memory, a layout with `S(5)`, by an instruction outside a fusion.
+    """Return (bytes read, bytes written) of the host's memory (layout with `S(5)`) by an instruction outside a fusion.
 
     Operands that the host computes with are written to it, and its results are read.
     """
@@ -108,7 +108,7 @@ def parts(shape: str) -> list[str]:
 
 
 def _scattered(program: Program, line: Instruction, shapes: list[str]) -> int:
-    """Of n arrays, indices and n arrays of updates: updated parts are written, and read if they are combined."""
+    """Count a scatter of n arrays, indices and n arrays of updates: updated parts are written, and read if combined."""
     n = (len(shapes) - 1) // 2
     touched = sum(size(update) for target, update in zip(shapes[:n], shapes[n + 1 :], strict=False) if large(target))
     return sum(map(large, shapes[n:])) + touched * (2 if combines(program, line) else 1)

@@ -1,4 +1,4 @@
-"""A collective of a compiled program: its operation, its groups, its bytes, how often it runs, what a device sends."""
+"""Describe a collective of a compiled program: its operation, groups and bytes, how often it runs, what is sent."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Collective:
 
     @property
     def sent(self) -> int | float | None:
-        """Bytes that each device sends in all `times`, by a ring; None if `times` is.
+        """Return the bytes that each device sends in all `times`, by a ring; None if `times` is None.
 
         The formulas are those of `minipod.traffic.sent`; of unequal groups, the largest counts.
         """

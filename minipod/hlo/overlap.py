@@ -1,4 +1,4 @@
-"""What a device computes between the start and the done of a collective, in the compiler's schedule.
+"""Find what a device computes between the start and the done of a collective, in the compiler's schedule.
 
 A scheduled program (`is_scheduled=true`, as on TPUs and GPUs) runs in the order of its text. On TPUs, a collective is
 either a `…-start` and a `…-done`, or a fusion that starts it, others that continue it while they compute, and one that
@@ -30,7 +30,7 @@ class Overlap:
 
 
 def overlaps(program: Program) -> list[Overlap]:
-    """All asynchronous collectives, in the order of their starts. Those that overlap with nothing have 0 products."""
+    """List all asynchronous collectives, in the order of their starts. Those that do not overlap have 0 products."""
     asynchronous, costs = [], {}
     for name in callees_first(program, program.entry):
         computation = program.computations[name]
@@ -61,7 +61,7 @@ def _starts(program: Program, computation: Computation, line: Instruction) -> st
 
 
 def _end(program: Program, computation: Computation, lines: list[Instruction], start: int) -> int:
-    """The position of the done of the collective that starts at `start`: its `-done`, or the fusion that ends it."""
+    """Return the position of the end of the collective that starts at `start`: its `-done`, or a fusion."""
     first = lines[start]
     if first.opcode.endswith("-start"):
         handles = {first.name}
@@ -94,7 +94,7 @@ def channels(program: Program, computation: Computation, line: Instruction) -> s
 
 
 def _flops(program: Program, computation: Computation, line: Instruction, costs: Mapping[str, int]) -> int:
-    """FLOPs of the matrix products in an instruction and in what it calls (`costs`); of branches, the costliest."""
+    """Return the FLOPs of products in an instruction and in what it calls (`costs`); of branches, the costliest."""
     with reading(line):
         total = products(computation, line)[1]
     if begins(line):

@@ -1,4 +1,4 @@
-"""The matrix products of a compiled program: what each multiplies, and how many FLOPs that is."""
+"""Read the matrix products of a compiled program: what each multiplies, and how many FLOPs that is."""
 
 import re
 from math import prod
@@ -19,7 +19,7 @@ def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
 
 
 def products(computation: Computation, line: Instruction) -> tuple[str, int]:
-    """The type and the FLOPs of a matrix product, or of a kernel that says its own; "", 0 for another instruction.
+    """Return the type and FLOPs of a matrix product, or of a kernel that states its own; "", 0 for other instructions.
 
     The type is the wider of the two that are multiplied: bf16 by s8 is work of bf16.
     """
@@ -84,5 +84,5 @@ def _library_call(computation: Computation, line: Instruction) -> tuple[str, int
 
 
 def shape_of(computation: Computation, line: Instruction, i: int) -> str:
-    """Of operand `i`; older text has it before the name."""
+    """Return the shape of operand `i`; older text has it before the name."""
     return line.operands[i].rpartition(" ")[0] or computation.operands(line)[i].shape

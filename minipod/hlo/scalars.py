@@ -1,4 +1,4 @@
-"""The values of a compiled program's scalars, as far as they are known: integers, a loop's state, comparisons of it."""
+"""Find the known values of a compiled program's scalars: integers, a loop's state, comparisons of it."""
 
 import re
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ class Values:
         self.known: dict[tuple[str, tuple[Value, ...]], dict[str, Value]] = {}
 
     def of(self, name: str, arguments: tuple[Value, ...] = ()) -> dict[str, Value]:
-        """The value of every instruction of the computation `name`, called with `arguments`; () where unknown."""
+        """Return the value of every instruction of the computation `name`, called with `arguments`; () if unknown."""
         key = name, arguments
         if key not in self.known:
             computation, values = self.program.computations[name], {}

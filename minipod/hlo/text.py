@@ -1,4 +1,4 @@
-"""The text of a compiled program (HLO) as data: computations, their instructions, and what each calls.
+"""Parse the text of a compiled program (HLO) into computations, their instructions, and what each calls.
 
 The text, `compiled.as_text()`, is JAX's only supported description of a compiled program. This module reads its grammar
 and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's own printer.
@@ -93,7 +93,7 @@ class Instruction:
 
     @cached_property
     def operand_names(self) -> tuple[str, ...]:
-        """The instructions that make the operands; older text has their shapes before their names."""
+        """Return the names of the instructions that make the operands; older text has shapes before the names."""
         return tuple(operand.rpartition(" ")[2].removeprefix("%") for operand in self.operands)
 
     @property
@@ -120,7 +120,7 @@ class Computation(dict[str, Instruction]):
 
     @property
     def root(self) -> Instruction:
-        """The instruction whose value is the result: the one marked ROOT, or else the last."""
+        """Return the instruction whose value is the result: the one marked ROOT, or else the last."""
         return next((i for i in self.values() if i.root), list(self.values())[-1])
 
 

@@ -1,4 +1,4 @@
-"""How long a scheduled program takes by its own schedule.
+"""Estimate how long a scheduled program takes by its own schedule.
 
 The times of compute, memory and network, each alone at its peak, bound a step: it takes at least the longest, and if
 nothing overlaps, their sum. The program tells what overlaps: the text compiled for a TPU is in the order in which the
@@ -43,7 +43,7 @@ IN_ORDER = ("while", "conditional", "call")  # their computations run in order; 
 
 @dataclass(frozen=True)
 class Machine:
-    """How many seconds each kind of work takes alone.
+    """A model of the seconds that each kind of work takes alone.
 
     compute: of FLOPs by element type. memory: of bytes to or from the chip's memory. network: of one run of a
         collective.

@@ -1,4 +1,4 @@
-"""How much a compiled program computes and moves: FLOPs of its matrix products, bytes to and from its memory.
+"""Count how much a compiled program computes and moves: FLOPs of its matrix products, bytes to and from its memory.
 
 `compiled.cost_analysis()` counts the body of a loop once, however often it runs; here it counts as often as it runs.
 
@@ -122,7 +122,7 @@ class _Counting:
 
 
 def _costliest(branches: Iterable[Tally]) -> Tally:
-    """Of a conditional: the products of the branch with the most FLOPs, and the largest of each other figure."""
+    """Return the cost of a conditional: the products of the costliest branch, and the largest of each other figure."""
     branches = list(branches)
     most = max(branches, key=lambda one: sum(n for (kind, _), n in one.items() if kind == FLOPS), default=Counter())
     tally: Tally = Counter({key: n for key, n in most.items() if key[0] == FLOPS})

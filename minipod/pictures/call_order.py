@@ -1,4 +1,4 @@
-"""The calls of several processes, in order: the n-th call of each process meets the n-th calls of the others."""
+"""Draw the calls of several processes, in order: the n-th call of each meets the n-th calls of the others."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The chips of a slice at their coordinates, the links between them, and the path of a mesh axis."""
+"""Draw the chips of a slice at their coordinates, the links between them, and the path of a mesh axis."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ GAP = 12.0  # between chips
 
 
 def torus(mesh: Any, closes: int = 16) -> Picture:
-    """The torus on which `mesh` lies: x to the right, y down, a panel for each z. Thick lines join neighbours along the
+    """Draw the torus of `mesh`: x to the right, y down, a panel for each z. Thick lines join neighbours along the
     mesh's last axis; chips of one colour are a row of the mesh. Dashes at both ends of a line close it into a ring.
 
     closes: a number that says which axes are rings: 16 for v5e and v6e, 4 for v4, v5p and 7x, see

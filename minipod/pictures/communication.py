@@ -1,4 +1,4 @@
-"""What the devices of a program send to each other: its collectives as lines between the devices of a mesh."""
+"""Draw what the devices of a program send to each other: collectives as lines between the devices of a mesh."""
 
 import math
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class Scene:
 
 
 def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
-    """The collectives that `minipod.traffic.of(...)` returns, a panel for each, as lines between the devices of `mesh`.
+    """Draw the collectives that `minipod.traffic.of(...)` returns, a panel each, as lines between devices of `mesh`.
 
     A branching line joins the devices of a group; a collective-permute is an arrow from each source to its target; an
     all-to-all is an arc between any two devices of a group. Equal collectives share a panel, and their times are added,
@@ -67,7 +67,7 @@ def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
 
 
 def _moving(collectives: Sequence[Collective], size: int) -> list[Collective]:
-    """The collectives that move something; TypeError or ValueError for what a mesh of `size` devices cannot show."""
+    """Return the collectives that move data. TypeError or ValueError if a mesh of `size` devices cannot show them."""
     if isinstance(collectives, Collective) or not isinstance(collectives, Sequence):
         raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(collectives).__name__}")
     moving = []
@@ -209,7 +209,7 @@ def _one_group(c: Collective, ids: list[int], sizes: dict[str, int]) -> Scene:
 
 
 def _row(members: Sequence[int], ids: list[int]) -> tuple[list[int | None], dict[int, int]]:
-    """(devices to draw, None for an ellipsis; position in the mesh → place among them), for some positions."""
+    """Return (devices to draw, None for an ellipsis; position in the mesh → place among them), for some positions."""
     shown = few(len(members), DEVICES if len(members) <= DEVICES else PER_ROW)
     drawn = [None if i is None else ids[members[i]] for i in shown]
     return drawn, {members[i]: place for place, i in enumerate(shown) if i is not None}

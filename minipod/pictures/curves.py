@@ -188,7 +188,7 @@ def marker(canvas: Canvas, x: float, y: float, i: int) -> None:
 
 
 def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, top: float) -> None:
-    """Each name beside the end of its curve, as near as the names before allow."""
+    """Put each name next to the end of its curve, as near as the names before allow."""
     ends = sorted((next(p for p in reversed(points) if math.isfinite(p[1])), i, name)
                   for i, (name, points) in enumerate(places.items()))  # fmt: skip
     ends.sort(key=lambda end: end[0][1])

@@ -1,4 +1,4 @@
-"""The flow of data through a mapped function: what is split, what is copied, what is stacked."""
+"""Draw the flow of data through a mapped function: what is split, what is copied, what is stacked."""
 
 import inspect
 from collections.abc import Callable

@@ -17,7 +17,7 @@ Part = tuple[int, int]  # start and stop in one dimension
 
 @dataclass
 class Layout:
-    """How an array is divided.
+    """The division of an array.
 
     shape: of the whole array. kind: `float32[8,8]`. spec: `P('x', 'y')`, or empty. parts: ranges of the shards for each
     dimension. axes: the mesh axes that divide each dimension. holders: index of a shard → devices, sorted by id.

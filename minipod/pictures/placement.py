@@ -133,7 +133,7 @@ def _lines(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _shown(sizes: tuple[int, ...]) -> tuple[list[tuple[int, ...] | None], list[int | None], list[int | None]]:
-    """Which panels, rows and columns to draw, None for those left out: a panel is an index of the leading sizes."""
+    """Choose the panels, rows and columns to draw, None for those left out; a panel: an index of the leading sizes."""
     leading = sizes[:-2]
     many = leading and math.prod(sizes) > CELLS
     panels, rows, columns = FEWER if many else (PANELS, ROWS, COLUMNS)

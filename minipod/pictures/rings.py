@@ -53,7 +53,7 @@ def ring(devices: Sequence[Any]) -> Picture:
 
 
 def _hop(canvas: Canvas, a: tuple[float, float], b: tuple[float, float], wide: float, inside: bool) -> None:
-    """An arrow from the box at `a` to the box at `b`: between neighbours straight, past others around them."""
+    """Draw an arrow from the box at `a` to the box at `b`: between neighbours straight, past others around them."""
     (ax, ay), (bx, by) = a, b
     look = f"wire {INSIDE}" if inside else f"wire {ACROSS} d{ACROSS[1:]}"
     if inside and abs(by - ay) > ROW:  # past other devices: along the side
@@ -78,7 +78,7 @@ def _at(point: tuple[float, float]) -> str:
 
 
 def _head(canvas: Canvas, start: tuple[float, float], end: tuple[float, float], look: str) -> None:
-    """The head of an arrow from `start`, its tip at `end`."""
+    """Draw the head of an arrow from `start`, its tip at `end`."""
     (x0, y0), (x, y) = start, end
     length = math.hypot(x - x0, y - y0)
     dx, dy = (x - x0) / length, (y - y0) / length
@@ -123,7 +123,7 @@ def all_reduce(devices: int = 4) -> Picture:
 
 
 def _sum(canvas: Canvas, x: float, y: float, wide: float, devices: int) -> None:
-    """A piece that is finished: the colours of all devices, one above the other."""
+    """Draw a finished piece: the colours of all devices, one above the other."""
     stripe = ARRAY / devices
     for i in range(devices):
         canvas.rect(x, y + i * stripe, wide, stripe, f"cell c{i}", 0, style="stroke:none")

@@ -73,7 +73,7 @@ def _lines(held: Sequence[Cell], across: int) -> int:
 
 
 def _cell(drawn: Canvas, x: float, y: float, wide: float, cell: Cell, came: bool) -> None:
-    """A cell in the colours of those whose numbers are in it, one above the other; a thick edge where it has come."""
+    """Draw a cell in the colours of the devices whose numbers it holds; a thick edge marks a cell that was received."""
     stripe = TALL / max(1, len(cell.whose))
     for i, owner in enumerate(cell.whose):
         drawn.rect(x, y + i * stripe, wide, stripe, f"cell c{owner % len(PALETTE)}", 0, style="stroke:none")
@@ -89,7 +89,7 @@ STYLE = "svg.minipod .arrived{fill:none;stroke:currentColor;stroke:var(--minipod
 
 
 def _arrow(drawn: Canvas, trace: Trace, move: Move, wide: float, tall: float) -> None:
-    """From a device to the next one below straight, around the end of the ring in two pieces, else along the side."""
+    """Draw an arrow: straight to the next device below, in two pieces around the ring's end, else along the side."""
     line, column = divmod(move.place, trace.across)
     x = LABEL + (column + 0.5) * wide
     step, rise = tall + GAP, line * TALL

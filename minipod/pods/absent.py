@@ -20,7 +20,7 @@ from minipod.pods.slices import MOST, Slice, slice_of
 
 @dataclass(frozen=True)
 class _Client:
-    """What JAX reads from a device's client."""
+    """The attributes that JAX reads from a device's client."""
 
     platform: str
     platform_version: str = "not here"

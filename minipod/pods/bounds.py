@@ -1,4 +1,4 @@
-"""How long a step takes: arithmetic, memory and network each alone, and together by the compiler's own schedule.
+"""Estimate how long a step takes: arithmetic, memory and network each alone, and by the compiler's schedule.
 
 `seconds` has the figures, what is missing in them, and how much that could change. `estimate` lies between the longest
 of the three and their sum.
@@ -114,6 +114,6 @@ def _host(of_host: tuple[int, int], chip: Chip) -> _Bounded:
 
 
 def _network(collectives: Sequence[Collective], chip: Chip, mesh: Any) -> _Bounded:
-    """Bound the network's time; where only a lower bound is known, at most as if each device passed all on to the next."""
+    """Bound the network's time; with only a lower bound known, at most as if each device passed all on to the next."""
     least = traffic.at_least(collectives, chip.carrier, mesh)
     return _Bounded(least.seconds, least.seconds + least.bounded * (mesh.devices.size - 1), least.notes)

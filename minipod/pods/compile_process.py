@@ -1,4 +1,4 @@
-"""The process that compiles: it loads libtpu, and answers each request with one line of JSON.
+"""Compile in a separate process, which loads libtpu and answers each request with one line of JSON.
 
 `python -m minipod.pods.compile_process PARENT` reads one request per line from standard input. To standard output it
 writes a line for each finished step, `{"step": …, "seconds": …}`, and for what the program prints, `{"printed": …}`;
@@ -166,7 +166,7 @@ def refused(error: Exception) -> Answer:
 
 
 def described(ready: Any) -> Answer:
-    """What a compiled program reports: `memory`, bytes for each device, `text`, and why it has none, `silent`."""
+    """Return what a compiled program reports: `memory`, bytes per device, `text`, or why it has none, `silent`."""
     stats = ready.memory_analysis()
     memory = {name: getattr(stats, f"{name}_size_in_bytes", None) for name in (*MEMORY, *HOST)}
     memory["peak"] = getattr(stats, "peak_memory_in_bytes", None)

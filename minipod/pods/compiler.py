@@ -159,7 +159,7 @@ class Child:
         return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing)
 
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
-        """What the compiler says of the program `name` of a file: see `compile_process.of_file`. Errors: as of `ask`.
+        """Ask the compiler about the program `name` of a file: see `compile_process.of_file`. Errors: as of `ask`.
 
         limit: seconds. tell: called with each line before the answer, `{"step": …, "seconds": …}` or `{"printed": …}`.
         ValueError, in one sentence, for a mistake in the user's program.
@@ -300,7 +300,7 @@ _ALLOCATION = re.compile(r"Allocation \(size=(\d+)\) would exceed memory \(size=
 
 
 def _sentence(message: str) -> str:
-    """The first line of a compiler's message, without its codes; for a kernel's fast memory, what it needs and has."""
+    """Shorten a compiler's message to its first line, without codes; for a kernel, name the fast memory it needs."""
     if parts := _VMEM.search(message):
         return (
             f"the kernel {parts[1]} wants {parts[2]}iB of fast memory (VMEM), but its limit is {parts[3]}iB: use "

@@ -1,4 +1,4 @@
-"""What the compiler says of a program, as JSON data: from its answer, and from the program's text."""
+"""Collect facts about a program as JSON data, from the compiler's answer and from the program's text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
 
 
 def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
-    """Seconds of a step by the program's own schedule, and how long the core waits for memory and network in them.
+    """Estimate the seconds of a step by the program's schedule, and how long the core waits for memory and network.
 
     None if a figure is missing: `read` has the reason for the text, `minipod.pods.bounds` for the chip.
     """

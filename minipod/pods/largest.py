@@ -1,4 +1,4 @@
-"""The largest arrays of a program that does not fit, for which the compiler reports only the sum."""
+"""Find the largest arrays of a program that does not fit, for which the compiler reports only the sum."""
 
 from math import prod
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A plan: what a program would need and take on a slice, from what the compiler said and what chips can do."""
+"""Make a plan: what a program would need on a slice and how long it takes, from the compiler and chip figures."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ MEMORY = ("arguments", "outputs", "temporaries", "limit")
 
 @dataclass(frozen=True)
 class Plan:
-    """What one program needs and takes on one slice. All figures are for one device: a chip, or half a chip of 7x.
+    """The needs and times of one program on one slice. All figures are for one device: a chip, or half a chip of 7x.
 
     memory: bytes by name: arguments, outputs, aliased (outputs that reuse donated arguments), temporaries, peak, limit;
         None if the compiler gives no figure.
@@ -72,7 +72,7 @@ class Plan:
 
     @cached_property
     def sent(self) -> dict[str, int] | None:
-        """Bytes that a device sends along each mesh axis, in all runs of all collectives; of branches, the costliest.
+        """Return the bytes that a device sends along each mesh axis, in all runs; of branches, the costliest counts.
 
         A collective over several axes counts as one collective after the other, the first with all of its bytes. None
         if the compiler gave no text, or a loop has an unknown length.
@@ -229,7 +229,7 @@ def plan(
 
 
 def _shares(c: Collective, axes: Mapping[str, int]) -> dict[str, Fraction]:
-    """How a collective's bytes divide among the mesh axes. One that is no row of the mesh counts to the last axis."""
+    """Divide a collective's bytes among the mesh axes. One that is not a row of the mesh counts to the last axis."""
     along = c.axes or groups.axes(c.groups, axes, pairs=c.op == "collective-permute") or (list(axes)[-1],)
     if c.op == "collective-permute":
         return {a: Fraction(1, len(along)) for a in along}

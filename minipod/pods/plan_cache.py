@@ -1,4 +1,4 @@
-"""A cache of the plans that were made on this machine.
+"""Cache the plans that were made on this machine.
 
 A plan is valid as long as everything that it depends on is unchanged: the arguments of the command, the environment,
 and the size and modification time of every file that the program imported or read. It is looked up before JAX is
@@ -35,7 +35,7 @@ def key(*arguments: Any) -> str:
 
 
 def find(name: str) -> dict[str, Any] | None:
-    """The entry as `keep` stored it, with its date in "when"; None if there is none, or a file has changed since."""
+    """Return the entry that `keep` stored, with its date in "when"; None if missing, or a file has changed since."""
     try:
         entry = json.loads((folder() / f"{name}.json").read_text("utf-8"))
         same = all(_stamp(Path(path)) == stamp for path, stamp in entry["made_of"].items())

@@ -27,7 +27,7 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
     arguments: those of the function, with a `jax.ShapeDtypeStruct` in place of each array; at least one has a
         NamedSharding on a `minipod.pods.mesh`. Donated arguments count once.
 
-    Without libtpu, returns a plan recorded in the folder of the function's file, if there is one: `plan.recorded` is True.
+    Without libtpu, returns a plan recorded in the folder of the function's file, if any: `plan.recorded` is True.
 
     Raises ValueError if no argument has a sharding on a mesh of a slice, or two lie on different meshes; RuntimeError
     if the compiler refuses the program or dies; `Missing`, an OSError, if there is neither libtpu nor a recording;
@@ -75,7 +75,7 @@ def make(traced: Traced, folder: Path | None = None, child: Child | None = None)
 
 
 def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any], str | None]:
-    """What the compiler says of a traced program, as `facts.facts`, and the program's text. Missing without libtpu."""
+    """Compile a traced program: return its facts, as `facts.facts`, and its text. Missing without libtpu."""
     if child is None:
         with Child(traced.on.generation.platform) as new:
             return compiled(traced, new)

@@ -28,7 +28,7 @@ class Mistake(ValueError):
 
 @dataclass(frozen=True)
 class Made:
-    """What `NAME(mesh)` returned: a function, jitted or not, with its arguments; or a traced or lowered program."""
+    """The result of `NAME(mesh)`: a function, jitted or not, with its arguments; or a traced or lowered program."""
 
     function: Any
     arguments: tuple[Any, ...] = ()

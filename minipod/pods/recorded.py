@@ -29,7 +29,7 @@ class Stale(RuntimeError):
 
 
 def place(traced: Traced) -> str:
-    """What a program is compiled for: `v5e:2x2, data=4: HASH`, slice, mesh, and a hash of devices and arguments."""
+    """Describe slice, mesh, and a hash of devices and arguments of a program: `v5e:2x2, data=4: HASH`."""
     axes = ", ".join(f"{name}={size}" for name, size in traced.mesh.shape.items())
     arguments = [f"{a.dtype}{list(a.shape)}@{(*a.sharding.spec,)}" for a in traced.leaves]
     devices = [device.id for device in traced.mesh.devices.flat]
@@ -84,7 +84,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
 
 
 def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:
-    """The recorded plans of a program on a slice: that for the mesh of these axes or, without axes, all of them."""
+    """Return a program's recorded plans on a slice: the one for the mesh of these axes or, without axes, all."""
     plans, on = [], str(slice_of(on))
     for each in load(folder):
         slice_name, _, rest = each["place"].partition(", ")

@@ -132,7 +132,7 @@ def slice_of(name: str) -> Slice:
 
 
 def _of_cubes(text: str, kind: Generation) -> bool:
-    """Whether a shape is a box of cubes of 4 × 4 × 4, with its sides in ascending order, no larger than a pod."""
+    """Return whether a shape is a box of cubes of 4 × 4 × 4, sides in ascending order, no larger than a pod."""
     if kind.shapes is not _DEEP or not re.fullmatch(r"[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}){2}", text):
         return False
     sides = [*map(int, text.split("x"))]

@@ -75,7 +75,7 @@ def read(path: str | Path, *texts: str) -> Profile:
 
 
 def _strange(files: Iterable[Path]) -> str:
-    """The first plane of a device with operations, for a profile in which none was understood; "" without one."""
+    """Return the first device plane with operations of a profile in which none was understood; "" without one."""
     planes = (p for file in files for p in _planes(file) if p.name.startswith("/device:"))
     return next((p.name for p in planes if any(True for line in p.lines for _ in line.events)), "")
 

@@ -79,8 +79,8 @@ class Zygote:
         self._ends = (ours, answers)
 
     def ask(self, item: pytest.Item, seconds: float) -> list[forked.Result] | str:
-        """What became of the processes of this test; STARTED where JAX had devices before the fork; NO_HOSTS and why
-        where this machine cannot make the hosts that it wants.
+        """Run this test and return the result of each process; STARTED if JAX had devices before the fork; NO_HOSTS and
+        the reason if this machine cannot make the hosts that it wants.
 
         Raises Lost, at the latest after `seconds`, or GivenUp.
         """

@@ -157,7 +157,7 @@ def _pieces(size: int, closed: bool, link: Link) -> float:
 
 
 def _permute(c: Collective, link: Link, sizes: Sequence[int], torus: Torus | None) -> tuple[float, int]:
-    """How many of the pairs' arrays the busiest link carries in one direction, and the hops of the longest way."""
+    """Return how many of the pairs' arrays the busiest link carries one way, and the hops of the longest way."""
     if link.shape == "switch" or not (sizes or torus):
         return 1, 1
     if link.shape == "ring":
