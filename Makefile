@@ -29,7 +29,7 @@ serve: env  ## show the built book on 127.0.0.1 (PORT=8000)
 print: book  ## make a PDF, an EPUB and a zip file of the site in _build (KINDS=pdf, EDITIONS=en); needs Chromium
 	@for kind in $(KINDS); do $(BIN)/python -m publish.print $$kind $(EDITIONS) || exit; done
 
-env:  ## make the environment and nothing else (PINS=no: the newest versions, not those of constraints.txt)
+env:  ## make the environment and nothing else (PINS=no: the newest versions instead of those in constraints.txt)
 	@PINS='$(PINS)' sh .ci/env '$(VENV)' '$(PYTHON)'
 
 format: env  ## format the code: 80 columns in lessons and solutions, 120 elsewhere
@@ -61,7 +61,7 @@ test-long: env  ## run the tests that take minutes: weekly, and before a release
 record: env  ## run the cells of PAGES and keep their outputs in book/outputs (WHAT=NAME: run a recorder)
 	@$(BIN)/python -m publish.record$(if $(WHAT), --what '$(WHAT)') $(PAGES)
 
-verify: env  ## run the cells of PAGES and name those whose output is no longer the recorded one (SINCE=main)
+verify: env  ## run the cells of PAGES and name those whose output differs from the recorded one (SINCE=main)
 	@$(BIN)/python -m publish.verify$(if $(SINCE), --since '$(SINCE)') $(PAGES)
 
 # RELEASING.md

@@ -28,9 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
         type=Path,
         default=ROOT / "_build",
         metavar="FOLDER",
-        help="where to build, and keep (default: _build)",
+        help="where to build, and keep caches (default: _build)",
     )
-    parser.add_argument("--fresh", action="store_true", help="execute every cell here, whatever is recorded or kept")
+    parser.add_argument("--fresh", action="store_true", help="execute every cell, even if recorded or cached")
     options = parser.parse_args(arguments)
     if wrong := [a for a in options.editions if a not in EDITIONS]:
         print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)

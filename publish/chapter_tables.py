@@ -80,12 +80,12 @@ def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterat
     """Yield what is wrong with [[figures]] and [[elsewhere]] in these languages, a sentence each."""
     for row in _rows(facts, "figures"):
         if not isinstance(row, dict) or set(row) != {"cell", *languages} or not all(map(is_text, row.values())):
-            yield f"one of [[figures]] is not whole: it has cell, {' and '.join(languages)}, and nothing else"
+            yield f"one of [[figures]] must have cell, {' and '.join(languages)}, and nothing else"
             return
     for number, row in enumerate(_rows(facts, "elsewhere"), 1):
         where = f"[[elsewhere]] {number}"
         if not isinstance(row, dict):
-            yield f"{where} is no table: write «[[elsewhere]]», and below it here, torch, megatron and words"
+            yield f"{where} is not a table: write «[[elsewhere]]», and below it here, torch, megatron and words"
             return
         if odd := sorted(set(row) - {"here", *WORLDS, "words"}):
             yield f"{where}: nothing is called «{odd[0]}»: it may hold here, {', '.join(WORLDS)} and words"

@@ -66,11 +66,11 @@ def read_chapter(folder: Path) -> Chapter:
     where = f"lessons/{folder.name}/{FILE}"
     named = NAME.fullmatch(folder.name)
     if not named:
-        raise ValueError(f"lessons/{folder.name}: a chapter's folder is called as ch03_sharding is")
+        raise ValueError(f"lessons/{folder.name}: a chapter's folder has a name such as ch03_sharding")
     try:
         facts = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ValueError(f"{where}: there is no such file: write one as lessons/ch01_devices/{FILE} is") from None
+        raise ValueError(f"{where}: there is no such file: write one like lessons/ch01_devices/{FILE}") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{where}: cannot be read: {' '.join(str(error).split())}") from None
     if sentence := next(_wrong(facts, int(named[1])), None):
@@ -91,14 +91,14 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
     yield from _wrong_numbers(facts, number)
     yield from _wrong_title(facts.get("title"))
     if not isinstance(facts.get("measures", False), bool):
-        yield "measures is no true or false: write «measures = true» where cells take the time, else leave it out"
+        yield "measures is not true or false: write «measures = true» if cells measure times, otherwise leave it out"
     yield from _wrong_labels(facts.get("labels", []))
     if "teaching" in facts and not _teaches(facts["teaching"]):
         yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
     if facts.get("only", WRITTEN[0]) not in WRITTEN:
-        yield f'only is none of the languages: write «only = "{WRITTEN[0]}"», or leave it out where both are written'
+        yield f'only is not one of the languages: write «only = "{WRITTEN[0]}"», or leave it out if both are written'
     if not isinstance(facts.get("draft", False), bool):
-        yield "draft is no true or false: write «draft = true» until the chapter is whole, then leave it out"
+        yield "draft is not true or false: write «draft = true» until the chapter is complete, then leave it out"
     yield from chapter_tables.wrong(facts, chapter_tables.languages(facts))
 
 
@@ -114,12 +114,12 @@ def _wrong_title(title: Any) -> Iterator[str]:
     if not isinstance(title, dict) or not any(is_text(title.get(language)) for language in WRITTEN):
         yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
     elif wrong := [key for key, text in title.items() if key not in WRITTEN or not is_text(text)]:
-        yield f"title.{wrong[0]} is no title: write it for {' or '.join(WRITTEN)}, between quotation marks"
+        yield f"title.{wrong[0]} is not a title: write it for {' or '.join(WRITTEN)}, between quotation marks"
 
 
 def _wrong_labels(labels: Any) -> Iterator[str]:
     if not isinstance(labels, list) or not all(isinstance(row, dict) for row in labels):
-        yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
+        yield "labels is not a list: write each as a table «[[labels]]» with find and zh-Hans"
         return
     for row in labels:
         if set(row) != {"find", "zh-Hans"} or not all(map(is_text, row.values())):
@@ -128,7 +128,7 @@ def _wrong_labels(labels: Any) -> Iterator[str]:
         try:
             re.compile(row["find"])
         except re.error as error:
-            yield f"[[labels]] find = «{row['find']}» is no pattern: {error}"
+            yield f"[[labels]] find = «{row['find']}» is not a valid pattern: {error}"
 
 
 def _teaches(table: Any) -> bool:

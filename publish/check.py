@@ -31,7 +31,7 @@ MINIPOD = ("minipod", "--config=minipod/pyproject.toml", "--known-first-party=mi
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the findings as they come; 1 where there is any."""
-    parser = argparse.ArgumentParser(prog="python -m publish.check", description="Is anything wrong that one can see?")
+    parser = argparse.ArgumentParser(prog="python -m publish.check", description="Check code, pages and language.")
     parser.parse_args(arguments)
     start, findings = time.monotonic(), 0
     looks: list[Callable[[], Iterator[str]]] = [code, layout, types, packages, imports, pages, chinese]
@@ -81,7 +81,7 @@ def packages() -> Iterator[str]:
     if "Contracts: " not in report:
         yield f"import-linter: {' '.join(report.split())}"
     for link in re.findall(r"^[ -]*(\S+ -> .+)$", report, re.M):
-        yield f"{link} is against a contract of [tool.importlinter] in pyproject.toml"
+        yield f"{link} breaks a contract of [tool.importlinter] in pyproject.toml"
 
 
 def imports() -> Iterator[str]:

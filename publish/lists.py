@@ -75,7 +75,7 @@ def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
         page = f"book/{edition}/{chapter.lesson}.md"
         if edition not in chapter.title and (root / page).exists():
             where = f"lessons/{chapter.lesson}/{chapters.FILE}: title.{edition}"
-            yield f"{where} is missing, and {page} is there: write it"
+            yield f"{where} is missing, but {page} exists: write it"
 
 
 def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
     for row in chapter.figures:
         if row.cell not in cells:
             where = f"lessons/{chapter.lesson}/{chapters.FILE}"
-            yield f"{where}: [[figures]] has a caption for «{row.cell}», and demo.py beside it has no such cell"
+            yield f"{where}: [[figures]] has a caption for «{row.cell}», but demo.py in this folder has no such cell"
 
 
 def _elsewhere_block(lines: list[str]) -> Block:

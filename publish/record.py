@@ -25,7 +25,7 @@ from publish.page import ROOT, Page, show
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.record", description="Execute and record pages.")
     parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as ch03_sharding (default: all)")
-    parser.add_argument("--what", metavar="NAME", help="a recorder instead, such as '*_plans'")
+    parser.add_argument("--what", metavar="NAME", help="run these recorders instead, such as '*_plans'")
     options = parser.parse_args(arguments)
     wanted, names = options.pages, sync.chapters()
     if unknown := [name for name in wanted if name not in names]:
@@ -63,7 +63,7 @@ def _record(page: Page) -> execute.Executed:
     path, of = recordings.where(page.path.stem, ROOT), execute.sources(page, ROOT)
     result = execute.fresh(page, ROOT)
     if result.failure:
-        progress_line.problem(f"\n{result.failure.report}\n{show(path)} stays as it was")
+        progress_line.problem(f"\n{result.failure.report}\n{show(path)} is unchanged")
     elif page.cells:
         recording = recordings.Recording(of, recordings.now(), result.seconds, result.outputs)
         path = recordings.write(page, ROOT, recording, _otherwise(page, recording))

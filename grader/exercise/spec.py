@@ -153,11 +153,11 @@ class Recorder:
         if not set(spec.compare) <= set(ASPECTS):
             raise ValueError(f"{spec.exercise}: compare={spec.compare!r} may hold {ASPECTS}")
         if unknown := set(_names(spec.values)) - set(MEANINGS):
-            raise ValueError(f"{spec.exercise}: values={spec.values!r}: {unknown.pop()!r} is none of {MEANINGS}")
+            raise ValueError(f"{spec.exercise}: values={spec.values!r}: {unknown.pop()!r} is not one of {MEANINGS}")
         if spec.budget is not None and spec.how != "jit":
-            raise ValueError(f'{spec.exercise}: a budget is read from a compiled program: say how="jit"')
+            raise ValueError(f'{spec.exercise}: a budget is read from a compiled program: set how="jit"')
         if spec.work and spec.how == "jit" and spec.budget is None:
-            raise ValueError(f'{spec.exercise}: how="jit" counts work beside a budget: say which')
+            raise ValueError(f'{spec.exercise}: how="jit" counts work in addition to a budget: give the budget')
         self.specs.append(spec)
 
 

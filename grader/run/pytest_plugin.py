@@ -42,19 +42,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--solutions", action="store_true", help="the same as --answers solutions")
     group.addoption("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
     group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
-    group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
+    group.addoption("--seed", metavar="N", help="repeat a run with the inputs drawn from this seed")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
-    group.addoption("--limit", metavar="SECONDS", help="wall clock of one answer (default: 20; own devices: 120)")
+    group.addoption("--limit", metavar="SECONDS", help="wall-clock limit of an answer (default: 20; own devices: 120)")
     group.addoption(
         "--device", metavar="KIND", default="simulated", help="real: on this machine's own devices (default: simulated)"
     )
-    group.addoption("--memory", metavar="GiB", default="2", help="memory of each process of an answer (default: 2)")
+    group.addoption("--memory", metavar="GiB", default="2", help="memory limit of each process (default: 2)")
     group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
-    group.addoption("--no-compile-cache", action="store_true", help="take nothing from earlier runs, for measuring")
+    group.addoption("--no-compile-cache", action="store_true", help="ignore caches of earlier runs, for measuring")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "processes(n, devices=4): the exercise runs in n processes of one cluster")
+    config.addinivalue_line("markers", "processes(n, devices=4): run the exercise in n processes of one cluster")
     # a folder that cannot be written to has no pytest cache, and needs none
     config.addinivalue_line("filterwarnings", "ignore::pytest.PytestCacheWarning")
     if config.option.importmode == "prepend":

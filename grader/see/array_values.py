@@ -90,7 +90,7 @@ class Array(Value):
         if not self.partial and [block.bounds for block in self.blocks] != [everywhere] * numbers:
             raise ValueError("one block was expected")
         if any(self.where.get(device) != block.bounds or block.base64 is None for device, block in self.copies):
-            raise ValueError("a copy lies where none was expected")
+            raise ValueError("there is a copy where none was expected")
         for bounds in [*self.where.values(), *(block.bounds for block in self.blocks)]:
             if len(bounds) != len(self.shape) or any(
                 not 0 <= a <= b <= n for (a, b), n in zip(bounds, self.shape, strict=True)

@@ -36,7 +36,7 @@ def measured(result: ProcessResult, name: str, cases: list[tuple[tuple[Any, ...]
     if observed is None:
         return result
     if len(observed) != len(cases):
-        raise Malformed("as many cases as there are")
+        raise Malformed("the number of cases differs")
     made = tuple(_case(one, *case) for one, case in zip(observed, cases, strict=True))
     return replace(result, file=FileObservation(functions={name: made}))
 
@@ -45,7 +45,7 @@ def _case(case: Observation, args: tuple[Any, ...], budget: Budget | None) -> Ob
     if case.failure:
         return case
     if not isinstance(case.value, Program):
-        raise Malformed("a value, where a program was asked for")
+        raise Malformed("got a value instead of a program")
     try:
         value, traffic = _run(case.value, args, budget)
     except Exception as error:

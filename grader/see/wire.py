@@ -57,7 +57,7 @@ def _decoded(hint: Any, data: Any) -> Any:
     kind = _named(hint)[name]
     hints = _hints(kind)
     if fields.keys() != hints.keys():
-        raise Malformed(f"{name} has not the fields {', '.join(hints)}")
+        raise Malformed(f"{name} does not have the fields {', '.join(hints)}")
     made = kind(**{key: _decoded(inner, fields[key]) for key, inner in hints.items()})
     if hasattr(made, "validate"):
         made.validate()

@@ -135,13 +135,13 @@ def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
         return
     if facts.teaching is None:
         where = chapter.place(chapter.facts)
-        yield Finding(where, "[teaching] is missing: what to tell instructors, as in the other chapters")
+        yield Finding(where, "[teaching] is missing: write what instructors should know, as in the other chapters")
 
 
 def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:
     names = functions(chapter.blanks)
     if not names and chapter.blanks.exists():
-        yield Finding(chapter.place(chapter.blanks), "holds no exercise")
+        yield Finding(chapter.place(chapter.blanks), "contains no exercise")
     tested = [name.removeprefix("test_") for name in functions(chapter.checks) if name.startswith("test_")]
     yield from _same(chapter, chapter.checks, sorted(tested), sorted(names), "test for {}")
     yield from _same(chapter, chapter.solution, functions(chapter.solution), names)
@@ -156,10 +156,10 @@ def _mistakes(chapter: ChapterFiles) -> Iterator[Finding]:
     for name in names if chapter.mistakes.exists() else []:
         count = sum(mistake.startswith(f"{name}__") for mistake in mistakes)
         if count < MISTAKES:
-            yield Finding(chapter.place(chapter.mistakes), f"{name} has {count} mistakes; {MISTAKES} are the least")
+            yield Finding(chapter.place(chapter.mistakes), f"{name} has {count} mistakes; {MISTAKES} are needed")
     others = mistakes_of(chapter.other_answers)
     for name in sorted({name for name in others if others.count(name) > 1}):
-        yield Finding(chapter.place(chapter.other_answers, name), "is there twice")
+        yield Finding(chapter.place(chapter.other_answers, name), "occurs twice")
 
 
 def _words(chapter: ChapterFiles) -> Iterator[Finding]:
@@ -198,10 +198,10 @@ def _same(chapter: ChapterFiles, path: Path, has: list[str], wanted: list[str], 
         return
     where = chapter.place(path)
     yield from (Finding(where, f"has no {what.format(name)}") for name in wanted if name not in has)
-    yield from (Finding(where, f"{what.format(name)} is one too many") for name in has if name not in wanted)
+    yield from (Finding(where, f"{what.format(name)} should not be there") for name in has if name not in wanted)
     if set(has) == set(wanted):
         again = sorted({name for name in has if has.count(name) > 1})
-        text = f"has {', '.join(again)} twice" if again else f"has another order than exercises.py: {', '.join(has)}"
+        text = f"has {', '.join(again)} twice" if again else f"differs in order from exercises.py: {', '.join(has)}"
         yield Finding(where, text)
 
 

@@ -58,9 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     short = options.chapter.partition("_")[0]
     if options.name is None:
         print(f"Add exercises with `.venv/bin/python -m lessons new {short} NAME`.")
-    print(
-        f"Fill in what says {templates.MARK} until `.venv/bin/python -m lessons check {short}` says «everything holds»;"
-    )
+    print(f"Replace every {templates.MARK} until `.venv/bin/python -m lessons check {short}` says «everything holds»;")
     print("then run `make format sync check`.")
     return 0
 
@@ -85,12 +83,12 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
         )
     number = int(parsed[1])
     if same := chapters.named(lessons, f"ch{parsed[1]}"):
-        raise ValueError(f"{same[0]} has the number {number} already: choose another.")
+        raise ValueError(f"{same[0]} already has the number {number}: choose a different one.")
     parts = [c.part for c in read_chapters(lessons)[0]] or [1]
     texts = templates.chapter(lesson, number, parts[-1], languages)
     for path in texts:
         if (root / path).exists():
-            raise ValueError(f"There is a file {path} already: move it away, or choose another name.")
+            raise ValueError(f"There is a file {path} already: move it away, or choose a different name.")
     return texts
 
 
@@ -111,10 +109,10 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
         other = ChapterFiles(root, lesson)
         for path in (other.blanks, other.solution):
             if name in functions(path):
-                raise ValueError(f"{other.place(path)} has a function {name} already: choose another name.")
+                raise ValueError(f"{other.place(path)} already has a function {name}: choose a different name.")
     for path in (chapter.blanks, chapter.solution, chapter.checks):
         if path.exists() and re.search(rf"\b{name}\b", _code(_read(chapter, path))):
-            raise ValueError(f"«{name}» is a name that {chapter.place(path)} uses already: choose another.")
+            raise ValueError(f"«{name}» is a name that {chapter.place(path)} already uses: choose a different one.")
     for why in mistakes:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", why):
             raise ValueError(f"«{why}» cannot be a mistake: its name is in small letters, such as wrong_axis")

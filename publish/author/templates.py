@@ -58,7 +58,7 @@ class Signature:
         except (SyntaxError, ValueError):
             function = None
         if not isinstance(function, ast.FunctionDef) or not function.args.args:
-            raise ValueError(f"«{text}» is not how a function and its arguments are written: {name}(x, mesh)")
+            raise ValueError(f"«{text}» is not a function with its arguments, such as {name}(x, mesh)")
         return cls(name, tuple(arg.arg for arg in function.args.args), ast.unparse(function.args))
 
 

@@ -126,7 +126,7 @@ def _recorded(page: Page, root: Path) -> Executed | None:
         recording = recordings.read(page, root, of)
         oldest = recordings.oldest_outputs(page, root, of)
     except ValueError as error:
-        progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
+        progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` records it again)")
     if recording and (other := ledger.of_other_versions(recording.made, ledger.read(root).versions)):
         progress_line.done(f"note: {show(recordings.where(page.path.stem, root), root)} {other}")
     if not recording:

@@ -70,9 +70,9 @@ def read(root: Path) -> Ledger:
 def _row(name: str, row: dict[str, Any]) -> Row:
     known = [each.name for each in fields(Row) if each.name != "name"]
     if unknown := [key for key in row if key not in known]:
-        raise ValueError(f"[recorders.{name}] has «{unknown[0]}», which is none of {', '.join(known)}")
+        raise ValueError(f"[recorders.{name}] has «{unknown[0]}», which is not one of {', '.join(known)}")
     if missing := [key for key in known if key not in (*row, "also", "arguments")]:
-        raise ValueError(f"[recorders.{name}] does not say «{missing[0]}»")
+        raise ValueError(f"[recorders.{name}] lacks «{missing[0]}»")
     return Row(name, **row)
 
 
@@ -104,7 +104,7 @@ def entries(root: Path) -> dict[str, Entry]:
     try:
         return {name: Entry(**entry) for name, entry in json.loads(files.read(root / KEPT) or "{}").items()}
     except (ValueError, TypeError, AttributeError):
-        raise ValueError(f"{KEPT} is damaged: take it from the version control again") from None
+        raise ValueError(f"{KEPT} is damaged: restore it from version control") from None
 
 
 def keep(row: Row, root: Path, made: Made) -> None:

@@ -16,8 +16,8 @@ from publish.print import articles, cards, epub, paper, site, whole
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make the book to take along.")
-    parser.add_argument("kind", choices=("pdf", "epub", "zip", "cards"), help="what to make of the pages")
+    parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make a PDF, EPUB or zip file.")
+    parser.add_argument("kind", choices=("pdf", "epub", "zip", "cards"), help="the format to make")
     parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
     parser.add_argument("--build", type=Path, default=ROOT / "_build", metavar="FOLDER", help="default: _build")
     options = parser.parse_args(arguments)

@@ -76,7 +76,7 @@ IMPORTS = {  # file: what it holds, how its findings begin
     ),
     "tests/odd.py": ("import no_such_thing\n", "tests/odd.py:1: 'no_such_thing' imported but missing from"),
     "publish/one.py": ("import publish.two.three\n", ""),  # of a circle one import is named
-    "publish/two/three.py": ("import publish.one\n", ".two -> .one (1 import) is against a contract"),
+    "publish/two/three.py": ("import publish.one\n", ".two -> .one (1 import) breaks a contract"),
 }
 
 

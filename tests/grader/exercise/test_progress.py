@@ -135,7 +135,7 @@ def test_who_waits_too_long_says_so(folder, monkeypatch):
     fcntl.flock(held, fcntl.LOCK_EX)
     said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
     os.close(held)
-    assert "another process has been writing there for too long" in said
+    assert "another process holds the lock for too long" in said
     assert noted(folder) == OLD
 
 

@@ -61,7 +61,7 @@ def test_each_part_of_a_value_has_its_meaning_and_one_that_there_is_not_is_refus
     assert of_values([("a", 4), ("b", 5)], [("a", 3), ("b", 4)], values=("label", "index")) == Message("one-more")
     assert of_values([("a", 4), ("b", 5)], [("a", 3), ("b", 4)], values=("label", "id")) != Message("one-more")
     check = Recorder("ch90_one", "f", tmp_path)
-    with pytest.raises(ValueError, match="'number' is none of"):
+    with pytest.raises(ValueError, match="'number' is not one of"):
         check(lambda rng: [], values=("id", "number"))
     with pytest.raises(TypeError, match="no option 'meaning'"):
         check(lambda rng: [], meaning="id")

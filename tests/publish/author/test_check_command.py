@@ -131,26 +131,26 @@ def _without(text: str) -> str:
 @pytest.mark.parametrize(
     ("part", "text", "expected"),
     [
-        ("blanks", "", ["exercises.py: holds no exercise"]),
-        ("checks", "def test_half(check): pass", ["has no test for twice", "test for half is one too many"]),
-        ("solution", "def half(n): pass", ["has no twice", "half is one too many"]),
+        ("blanks", "", ["exercises.py: contains no exercise"]),
+        ("checks", "def test_half(check): pass", ["has no test for twice", "test for half should not be there"]),
+        ("solution", "def half(n): pass", ["has no twice", "half should not be there"]),
         (
             "mistakes",
             named("twice", {"squared": "n * n", "halved": "n / 2"}),
-            ["twice has 2 mistakes; 3 are the least"],
+            ["twice has 2 mistakes; 3 are needed"],
         ),
         ("mistakes", named("half", MISTAKES), ["mistakes.py half__squared: belongs to no exercise"]),
         ("checks", "def test_twice(check:\n", ["line 1: '(' was never closed"]),
         ("other_answers", named("half", OTHERS), ["half__squared: belongs to no exercise"]),
-        ("other_answers", named("twice", OTHERS) * 2, ["twice__untouched: is there twice"]),
-        ("words", "[half]", ["has no entry [twice]", "entry [half] is one too many"]),
+        ("other_answers", named("twice", OTHERS) * 2, ["twice__untouched: occurs twice"]),
+        ("words", "[half]", ["has no entry [twice]", "entry [half] should not be there"]),
         ("words", "[", ["cannot be read: "]),
         ("words", _without("hints"), ["has 0 hints in en; 3 are needed", "has 0 hints in zh-Hans; 3 are needed"]),
         ("words", words(MISTAKES).replace(', "n + n"]', "]", 1), ["twice has 2 hints in en; 3 are needed"]),
         ("words", _without("name"), ["twice.mistakes.squared.name is missing"]),
         ("facts", "number = 95\npart = 1\n", ["chapter.toml: solve is missing: write «solve = 20»"]),
         ("facts", FACTS, ["[teaching] is missing"]),
-        ("words", words(MISTAKES | {"more": ""}), ["words for twice__more is one too many"]),
+        ("words", words(MISTAKES | {"more": ""}), ["words for twice__more should not be there"]),
     ],
 )
 def test_what_does_not_fit_the_rest_is_named(chapter, part, text, expected):

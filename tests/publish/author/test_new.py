@@ -87,7 +87,7 @@ def test_the_files_of_a_chapter_are_made_formatted_and_can_have_an_exercise(chap
     assert make(chapter.root, "ch96_large") == 0
     made = ChapterFiles(chapter.root, "ch96_large")
     assert all(path.exists() for path in [*made.python, made.words, made.facts, *made.pages])
-    assert [str(f) for f in incomplete(made)] == ["lessons/ch96_large/exercises.py: holds no exercise"]
+    assert [str(f) for f in incomplete(made)] == ["lessons/ch96_large/exercises.py: contains no exercise"]
     assert make(chapter.root, "ch96", "fourfold") == 0
     assert incomplete(made) == []
     assert any(line.startswith("book/en/ch96_large.md:") for line in map(str, unfilled(made)))
@@ -104,13 +104,13 @@ def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, cap
     before = files(chapter.root)
     for arguments, sentence in [
         (["ch97", "thrice"], f"There is no chapter ch97; choose from {LESSON}."),
-        (["ch95", "twice"], f"lessons/{LESSON}/exercises.py has a function twice already: choose another name."),
+        (["ch95", "twice"], f"lessons/{LESSON}/exercises.py already has a function twice: choose a different name."),
         (["ch95", "2nd"], "«2nd» cannot be an exercise: its name is a Python name in small letters, "),
-        (["ch95", "rows_of(x, 2)"], "«rows_of(x, 2)» is not how a function and its arguments are written: rows_of("),
-        (["ch95", "rows_of()"], "«rows_of()» is not how a function and its arguments are written: rows_of(x, mesh)"),
+        (["ch95", "rows_of(x, 2)"], "«rows_of(x, 2)» is not a function with its arguments, such as rows_of("),
+        (["ch95", "rows_of()"], "«rows_of()» is not a function with its arguments, such as rows_of(x, mesh)"),
         (["ch95", "test_it"], "«test_it» cannot be an exercise: "),
         (["ch95"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
-        (["ch95_other"], "ch95_small has the number 95 already: choose another."),
+        (["ch95_other"], "ch95_small already has the number 95: choose a different one."),
         (["chapter"], "There is no chapter chapter, and a new one is called chNN_name, "),
     ]:
         assert make(chapter.root, *arguments) == 2

@@ -204,7 +204,7 @@ def test_what_failed_is_not_recorded_and_the_rest_is(folder):
     result = small_book.tool(folder, "record")
     assert result.returncode == 1 and "book/en/first.md:" in result.stderr
     assert "cell «add» failed: ZeroDivisionError" in result.stderr and "----> 1 print(1 / 0)" in result.stderr
-    assert f"{FIRST} stays as it was" in result.stderr and (folder / FIRST).read_bytes() == before
+    assert f"{FIRST} is unchanged" in result.stderr and (folder / FIRST).read_bytes() == before
     assert recordings.read(*of_page(folder, "other")).outputs[0][0]["text"] == "of the other\n"
 
 

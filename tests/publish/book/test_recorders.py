@@ -96,9 +96,9 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
     assert said("it").startswith("it measures: it needs an idle machine, and the load is 300.1")
     text = (folder / ledger.LEDGER).read_text()
     (folder / ledger.LEDGER).write_text(text.replace("minutes = 1\n", ""))
-    assert said("it") == "book/recordings.toml: [recorders.it] does not say «minutes»\n"
+    assert said("it") == "book/recordings.toml: [recorders.it] lacks «minutes»\n"
     (folder / ledger.LEDGER).write_text(text.replace("minutes", "hours"))
-    assert said("it").startswith("book/recordings.toml: [recorders.it] has «hours», which is none of by, writes, ")
+    assert said("it").startswith("book/recordings.toml: [recorders.it] has «hours», which is not one of by, writes, ")
     (folder / ledger.LEDGER).write_text("[pages\n")
     assert said("it").startswith("book/recordings.toml: ")
     row(folder)

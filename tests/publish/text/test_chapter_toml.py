@@ -37,16 +37,16 @@ def test_a_chapter_is_what_its_file_says(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (None, "there is no such file: write one as lessons/ch01_devices/chapter.toml is"),
+        (None, "there is no such file: write one like lessons/ch01_devices/chapter.toml"),
         ("number = ", "cannot be read: Invalid value (at end of document)"),
         (FACTS.replace("95", "9"), "number is 9, the folder's name says 95: write «number = 95»"),
         (FACTS.replace("number = 95\n", ""), "number is missing: write «number = 95»"),
         (FACTS.replace("solve = 5", "solve = true"), "solve is no whole number above 0: write «solve = 20»"),
         (re.sub("title.*\n", "", FACTS), "the title is missing: write «title.en = "),
-        (FACTS.replace("title.en", "title.de"), "title.de is no title: write it for en or zh-Hans"),
+        (FACTS.replace("title.en", "title.de"), "title.de is not a title: write it for en or zh-Hans"),
         ("minutes = 3\n" + FACTS, "nothing is called «minutes»: it may hold number, part, title, solve,"),
-        (FACTS + 'measures = "yes"\n', "measures is no true or false: write «measures = true»"),
-        (FACTS + LABEL.format("("), "[[labels]] find = «(» is no pattern: missing ), unterminated subpattern"),
+        (FACTS + 'measures = "yes"\n', "measures is not true or false: write «measures = true»"),
+        (FACTS + LABEL.format("("), "[[labels]] find = «(» is not a valid pattern: missing ), unterminated subpattern"),
         (FACTS + TEACHING.replace("wrong", "often"), "[teaching] is not whole: it has goal (a text by language), ask"),
         (FACTS + TEACHING.replace('"Why?"', "1"), "[teaching] is not whole"),
         (FACTS + '[[labels]]\nfind = "x"\n', "one of [[labels]] is not whole: it has find and zh-Hans"),
@@ -60,4 +60,4 @@ def test_what_is_wrong_is_one_sentence(tmp_path, text, sentence):
 
 def test_a_folder_of_another_name_is_no_chapter(tmp_path):
     (tmp_path / "ch9").mkdir()
-    assert read_chapters(tmp_path) == ([], ["lessons/ch9: a chapter's folder is called as ch03_sharding is"])
+    assert read_chapters(tmp_path) == ([], ["lessons/ch9: a chapter's folder has a name such as ch03_sharding"])

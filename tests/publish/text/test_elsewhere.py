@@ -102,5 +102,5 @@ def test_a_page_without_a_place_for_the_table_is_named_and_another_word_makes_it
 def test_a_caption_of_a_cell_that_is_not_there_is_named(tmp_path):
     folder = book(tmp_path, '\n[[figures]]\ncell = "gone"\nen = "A"\nzh-Hans = "甲"\n')
     (folder / "lessons" / LESSON / "demo.py").write_text("# %% start\nprint(1)\n")
-    said = "[[figures]] has a caption for «gone», and demo.py beside it has no such cell"
+    said = "[[figures]] has a caption for «gone», but demo.py in this folder has no such cell"
     assert lists(folder).problems == [f"lessons/{LESSON}/chapter.toml: {said}"]
