@@ -1,4 +1,4 @@
-"""The checks behind `pytest lessons/`: what a chapter's test file may use.
+"""Provide the checks behind `pytest lessons/`: everything that a chapter's test file may use.
 
 A chapter's tests take the fixture `check`; see `grader/exercise/spec.py` for what it accepts.
 """

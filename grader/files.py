@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and changed by one process at a time."""
+"""Write files whole or not at all, by one process at a time."""
 
 import contextlib
 import errno
@@ -12,9 +12,9 @@ PATIENCE = 10.0  # seconds for another process to finish a change, which takes m
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Make or replace a file, whole or not at all; its permissions stay, and a link goes on to lead to it.
+    """Create or replace a file, whole or not at all; its permissions stay, and a link at this path is followed.
 
-    Raises OSError, also for a file that is marked read-only: its owner does not want it to change.
+    Raises OSError, even for a file that is only marked read-only: its owner does not want it to change.
     """
     path = Path(os.path.realpath(path))
     mode = path.stat().st_mode & 0o777 if path.exists() else None
@@ -28,14 +28,14 @@ def write_whole(path: Path, data: bytes) -> None:
 def write_private(path: Path, data: bytes) -> None:
     """Make or replace a file of a cache, whole or not at all, for this user only; its folder is made. Raises OSError.
 
-    A link that stands there is replaced: it may lead anywhere.
+    A link at this path is replaced: it may lead anywhere.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace(path, data, 0o600)
 
 
 def replace(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Write a file beside `path`, then move it there; on an error nothing is left beside. mode: as the umask has it."""
+    """Write a file next to `path`, then move it there; leave nothing on an error. mode: default: by the umask."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")  # another process may be doing the same
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     try:
@@ -52,9 +52,9 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Be the only process that is in here for a folder. Raises OSError where that takes too long.
+    """Hold a lock on a folder during the block. Raises OSError if getting it takes too long.
 
-    Where a file system has no locks it goes on without one.
+    On a file system without locks it goes on without one.
     """
     place, end = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
     try:

@@ -1,4 +1,4 @@
-"""Where the learner's files stand: beside lessons/ in a checkout, in the current folder where pip installed them."""
+"""Find the learner's files: next to lessons/ in a checkout, in the current folder if pip installed the lessons."""
 
 import functools
 from pathlib import Path

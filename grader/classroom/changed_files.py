@@ -1,8 +1,8 @@
-"""Whether anything changed during the run: the submissions, the project, and whatever Python would import.
+"""Detect changes during the run: in the submissions, in the project, and in everything that Python would import.
 
-A file's size, place and times stand for its content: who can write to it can set its modification time, but not the
-time of the last change (ctime), unless they can set the clock. Of a file with several names, as some installers make
-them, the content itself counts: each new name changes its ctime.
+A file's size, place and times represent its content: a process that can write to it can set its modification time, but
+not the time of the last change (ctime), unless it can set the clock. For a file with several names, as some installers
+make them, the content itself is compared, because each new name changes its ctime.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ Print = tuple[int | str, ...] | str
 
 
 def fingerprints(root: Path, submissions: Path, engine: Path, walls: bool) -> dict[str, Print]:
-    """Path -> what would differ if it had been written to, below the submissions, `root` and `engine`.
+    """Map path -> what would differ if it had been written to, below the submissions, `root` and `engine`.
 
     walls  whether submissions run in rooms, out of which nothing can be written: then sources are all that is looked
            at. Else also what Python reads unasked (bytecode, hidden folders), and Python's own environment
@@ -43,7 +43,7 @@ def changes(before: dict[str, Print], after: dict[str, Print]) -> list[str]:
 
 
 def _apart(folders: list[Path]) -> list[Path]:
-    """The folders without those that lie in another; the home folder and the root of all are too large to look at."""
+    """Drop folders that lie in another; the home folder and the root of the file system are too large to examine."""
     large = {Path("/"), Path.home()}
     kept = [folder for folder in dict.fromkeys(folders) if folder not in large]
     return [f for f in kept if not any(f != other and f.is_relative_to(other) for other in kept)]

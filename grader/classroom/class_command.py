@@ -1,7 +1,7 @@
-"""`python -m lessons class submissions/`: check a whole class, write class-report/class.html and class.csv.
+"""Run `python -m lessons class submissions/`: check a whole class, write class-report/class.html and class.csv.
 
 The exit status is 0 when the run was complete, however many answers are right; 1 when a file changed during the run;
-2 for bad input, or where no sandbox can be made; 130 or 143 when somebody stopped it, which leaves the last report.
+2 for bad input, or if no sandbox can be made; 130 or 143 if it was interrupted, which leaves the last report.
 """
 
 import argparse
@@ -43,7 +43,7 @@ PAGE, TABLE = "class.html", "class.csv"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line and return the exit status."""
     options = _parser().parse_args(argv)
     lang = options.lang if options.lang in LANGUAGES else locale_language()
     console = Console(highlight=False, markup=False, soft_wrap=True)

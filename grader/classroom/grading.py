@@ -1,6 +1,6 @@
-"""From the submissions to everybody's outcomes: prepare the exercises, read the files, run the answers, judge them.
+"""Grade submissions: prepare the exercises, read the files, run the answers, judge them.
 
-A sandbox with a submission in it is given arguments and nothing to compare with. What it says is kept as bytes until a
+A sandbox with a submission in it gets arguments and nothing to compare with. Its reply is kept as bytes until a
 child of this process reads it, judges it, and ends; programs are compiled and run in sandboxes without submissions.
 """
 
@@ -41,7 +41,7 @@ ASK, LONGEST_QUESTION = b'"Ask"', 200
 
 @dataclass
 class Outcome:
-    """What became of one answer. outcome: one of OUTCOMES · mistake: the function of mistakes.py, or None.
+    """The result of one answer. outcome: one of OUTCOMES · mistake: the function of mistakes.py, or None.
 
     at_import  whether it hung while its file was imported, as then all of the file's do
     """
@@ -54,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Examined:
-    """An answers file that was read and not run: the verdict, where that is enough for one, and its text."""
+    """An answers file that was read but not run: its text, and the verdict, if reading is enough for one."""
 
     verdict: Verdict
     source: str
@@ -62,7 +62,7 @@ class Examined:
 
 @dataclass(frozen=True)
 class FilesRead:
-    """What a student's files say without being run: of each exercise, and by lesson."""
+    """The contents of a student's files, without running them: by exercise and by lesson."""
 
     exercises: tuple[Examined, ...]
     lines_to_read: dict[str, tuple[integrity.Line, ...]]
@@ -96,7 +96,7 @@ class ClassGrading:
 
     @property
     def self_reported(self) -> list[str]:
-        """The exercises where only the submission's process knows where values lie, and whether they left devices."""
+        """Return the exercises for which only the submission's process knows where values lie or lay on the way."""
         specs = map(self.catalogue.spec, self.exercises)
         return [s.exercise for s in specs if s.how == "call" and ("placement" in s.compare or s.on_device)]
 
@@ -132,7 +132,7 @@ class ClassGrading:
         programs: dict[Answer, Path],
         tell: Callable[[int, int], object],
     ) -> None:
-        """Run what hung beside others once more with nothing beside it: somebody else may have had the processors.
+        """Run answers that hung alongside others again, alone, because other processes may have used the processors.
 
         Of a file one answer that hangs again is enough. programs: what `answered` keeps to be measured
         """
@@ -158,7 +158,7 @@ class ClassGrading:
         arrived: sandbox_pool.Arrived,
         tell: Callable[[int, int], object],
     ) -> None:
-        """Ask it all, each list in a sandbox of its own."""
+        """Ask all questions, each list in a separate sandbox."""
         done, total = 0, sum(map(len, work))
 
         def one(answer: Answer, line: bytes | str) -> None:
@@ -170,7 +170,7 @@ class ClassGrading:
         sandbox_pool.run_all(kind, files, [deque(item) for item in work], jobs, one)
 
     def prepare(self, tell: Tell) -> None:
-        """See what the solutions and the known mistakes do."""
+        """Observe what the solutions and the known mistakes do."""
         for n, exercise in enumerate(self.exercises, 1):
             try:
                 self._prepared[exercise] = prepared.prepare(self.catalogue.spec(exercise), self.settings)
@@ -182,7 +182,7 @@ class ClassGrading:
         return self.catalogue.spec(exercise).how == "jit"
 
     def _read(self, tell: Tell) -> None:
-        """The checks of each student's answers, in children: even reading a file may take for ever, or end Python."""
+        """Prepare the checks of each student's answers, in children: even reading a file may hang, or end Python."""
         for n, student in enumerate(self.students, 1):
             self.lines_to_read[student.name], self.functions[student.name] = {}, {}
             lessons = [lesson for lesson in student.lessons if any(_lesson(e) == lesson for e in self.exercises)]
@@ -276,7 +276,7 @@ class ClassGrading:
         return Question(answer, make, limit, memory + OWN_MEMORY)
 
     def _judge(self, answer: Answer, line: bytes | str) -> None:
-        """Read what came and judge it, in a child that ends with it; or say why nothing came."""
+        """Read a reply and judge it, in a child that ends afterwards; or say why there is no reply."""
         if isinstance(line, str):
             self._judged[answer] = self._broken(line)
             return

@@ -1,4 +1,4 @@
-"""Where a teacher should look: lines that reach beyond an exercise, and answers that are nearly the same.
+"""Find what a teacher should read: lines that reach beyond an exercise, and answers that are nearly the same.
 
 Neither proves anything; both are read from the text alone, which is never run here.
 """
@@ -49,7 +49,7 @@ class Pair:
 
 
 def lines_to_read(source: str, blank: str) -> tuple[Line, ...]:
-    """The lines of a submission that reach where answers have no business; what the blank imports may be imported."""
+    """Find the lines of a submission that reach beyond the exercise; modules that the blank imports are allowed."""
     tree, lines = ast.parse(source), source.split("\n")
     usual = {name for node in ast.walk(ast.parse(blank)) for name, _ in _imports(node)}
     modules = {bound: name for node in ast.walk(tree) for name, bound in _imports(node)}
@@ -98,7 +98,7 @@ def _root(node: ast.expr) -> str:
 
 
 def shape(source: str, name: str) -> tuple[str, ...]:
-    """A function's lines without docstring and comments, its own names numbered; () when there is no such function."""
+    """Return a function's lines without docstring and comments, its own names numbered; () without such a function."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             made = _Numbered().visit(copy.deepcopy(node))
@@ -109,7 +109,7 @@ def shape(source: str, name: str) -> tuple[str, ...]:
 
 
 class _Numbered(ast.NodeTransformer):
-    """Replaces what a function binds itself by v0, v1, … in order of appearance."""
+    """Replaces the names that a function binds by v0, v1, … in order of appearance."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -134,9 +134,9 @@ class _Numbered(ast.NodeTransformer):
 
 
 def alike(functions: Mapping[str, Mapping[str, tuple[str, ...]]]) -> list[Pair]:
-    """Pairs of students with at least two answers nearly the same, those with the most first.
+    """Find pairs of students with at least two answers nearly the same, those with the most first.
 
-    functions  by student and exercise what `shape` says. An answer that a third of the class gives counts for nobody.
+    functions  by student and exercise what `shape` says. An answer that a third of the class gives is ignored.
     """
     times = Counter((e, lines) for seen in functions.values() for e, lines in seen.items())
     usual = {item for item, n in times.items() if n > max(2, len(functions) / 3)}

@@ -1,6 +1,6 @@
-"""A class in parts, each checked by another process or machine that sees the same folders; the last writes the report.
+"""Check a class in parts, each on a different process or machine with the same folders; the last writes the report.
 
-OUT/parts/3-of-10.json is what the third of ten found out. A part counts as long as nothing that it looked at has
+OUT/parts/3-of-10.json has the results of the third of ten parts. A part counts as long as nothing that it read has
 changed; one that is missing or no longer counts is named, and run again alone.
 """
 
@@ -21,7 +21,7 @@ MOST = 10_000  # parts
 
 @dataclass(frozen=True)
 class Part:
-    """What one part found out.
+    """The results of one part.
 
     key      of all that the outcomes depend on, `key` says of what
     outcomes, lines_to_read, functions, notes  by student, as in ClassGrading and Student
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Share:
-    """The n-th of so many parts."""
+    """The n-th of `of` parts."""
 
     n: int
     of: int
@@ -69,7 +69,7 @@ def share(text: str) -> Share:
 
 
 def key(grading: ClassGrading, students: list[Student]) -> str:
-    """Of a part's students: their files, the exercises, what judges them, and the settings that decide an outcome."""
+    """Hash a part's students: their files, the exercises, the code that judges, and settings that affect outcomes."""
     settings, root = grading.settings, grading.root
     about = [(student.name, student.notes, sorted(student.files)) for student in students]
     answers = [student.files[lesson] for student in students for lesson in sorted(student.files)]
@@ -79,7 +79,7 @@ def key(grading: ClassGrading, students: list[Student]) -> str:
 
 
 def write(path: Path, part: Part) -> None:
-    """Keep a part, for this user only."""
+    """Store a part, readable by this user only."""
     write_private(path, json.dumps(encode(part)).encode())
 
 
@@ -93,7 +93,7 @@ def read(path: Path, wanted: str) -> Part | None:
 
 
 def merged(grading: ClassGrading, parts: list[Part]) -> None:
-    """Give `grading`, of all students, what its parts found out."""
+    """Merge the results of the parts into `grading`, of all students."""
     functions: dict[str, dict[str, tuple[str, ...]]] = {}
     for part in parts:
         grading.outcomes |= part.outcomes

@@ -1,6 +1,6 @@
-"""What is known of an exercise before anything that was handed in is run: what the solution and the mistakes do.
+"""Collect what is known about an exercise before running a submission: what the solution and the mistakes do.
 
-Seen once for a seed and kept in .cache/class, as long as the lesson, the solution, this grader and JAX stay the same.
+The observations are made once per seed and kept in .cache/class until lesson, solution, grader or JAX changes.
 """
 
 import base64
@@ -34,7 +34,7 @@ _PACKAGES = ("jax", "jaxlib", "numpy")
 
 
 class Unpacked(Exception):
-    """The arguments of an exercise cannot leave the process that drew them; the text says why."""
+    """The error of arguments that cannot leave the process that drew them; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Prepared:
 
 
 def prepare(spec: Spec, settings: Settings) -> Prepared:
-    """From .cache/class, or seen now and kept there. Raises Unpacked."""
+    """Load an exercise from .cache/class, or observe it now and keep it there. Raises Unpacked."""
     path = spec.root / ".cache" / "class" / f"{spec.exercise}-{_key(spec, settings)}.json"
     try:
         return decode(Prepared, json.loads(path.read_text(encoding="utf-8")))
@@ -86,7 +86,7 @@ def _see(spec: Spec, settings: Settings) -> Prepared:
 
 
 def _drawn(spec: Spec, seed: int) -> dict[str, str]:
-    """In a child: the cases as bytes. What is only traced gets no numbers; those go where programs are run."""
+    """In a child: return the cases as bytes. Arguments that are only traced have no numbers; programs get these."""
     spec, drawn = observe.draw(spec, seed)
     if spec.how != "jit":
         kept: list[Asked] = []

@@ -1,6 +1,6 @@
-"""Work on what was handed in without running it: in a forked child with little memory and time, and without JAX.
+"""Process submissions without running them: in a forked child with little memory and time, and without JAX.
 
-A file or a reply may take for ever to read, fill the memory or end Python: then only the child is lost.
+A file or a reply may take forever to read, fill the memory or end Python: then only the child is lost.
 """
 
 import math
@@ -20,11 +20,11 @@ LARGEST = 32 << 20  # bytes of what a child hands back
 
 
 def apart(function: Callable[[], Any], seconds: float, memory: float) -> Any | None:
-    """Return what `function` returns, which is JSON data and not None, or None where it did not come to its end.
+    """Return the result of `function`, JSON data other than None, or None if it did not finish.
 
     seconds  of wall clock and of processor time · memory: GiB beyond what this process has
 
-    Raises OSError where there can be no further process.
+    Raises OSError if no further process can be started.
     """
     ours, its = os.pipe()
     pid = 0
@@ -45,7 +45,7 @@ def apart(function: Callable[[], Any], seconds: float, memory: float) -> Any | N
 
 
 def _serve(function: Callable[[], Any], its: int, seconds: float, memory: float) -> NoReturn:
-    """Everything the child does; never returns."""
+    """Do everything that the child does; never return."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -65,7 +65,7 @@ def _serve(function: Callable[[], Any], its: int, seconds: float, memory: float)
 
 
 def _received(pipe: int, deadline: float) -> bytes:
-    """Return what comes until the pipe is closed; nothing where that is too late or too much."""
+    """Return what arrives until the pipe is closed; nothing if that is too late or too much."""
     data = bytearray()
     poll = select.poll()
     poll.register(pipe, select.POLLIN)

@@ -1,4 +1,4 @@
-"""The files of one run that are nobody else's: compiled programs, Python's own bytecode, the report, the seed.
+"""Manage the private files of one run: compiled programs, Python's bytecode, the report, the seed.
 
 Nothing that a submission of an earlier run may have left in a cache is read: bytecode and compiled programs go to a
 folder that is made afresh and removed at the end.
@@ -56,7 +56,7 @@ class RunFiles:
 
     @contextlib.contextmanager
     def without_walls(self) -> Iterator[None]:
-        """Around a run in which submissions can write to .cache/class: afterwards nothing there is used again."""
+        """Surround a run in which submissions can write to .cache/class: afterwards nothing there is used again."""
         with contextlib.suppress(OSError):
             self._kept.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._kept / OPEN).touch()
@@ -79,7 +79,7 @@ def _copy_operations(source: Path, to: Path) -> None:
 
 
 def remove() -> None:
-    """The folders that were made."""
+    """Remove the folders that were made."""
     while _made:
         shutil.rmtree(_made.pop(), ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""What was handed in: submissions/NAME/chNN_name.py, found and read without running or following anything."""
+"""Find and read submissions, submissions/NAME/chNN_name.py, without running anything or following links."""
 
 import os
 import re
@@ -17,7 +17,7 @@ _JOINERS = "\u200c\u200d"  # belong to names in some scripts
 
 
 class BadInput(Exception):
-    """What the instructor asked for cannot be done; the message key and its values say why."""
+    """The error of an impossible request by the instructor; the message key and its values say why."""
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(key)
@@ -47,7 +47,7 @@ class Student:
         return {Path(name).stem: key for name, key in self.notes if key in REFUSED and name.endswith(".py")}
 
     def reader(self) -> Callable[[Path], answers.Answers]:
-        """Reads what stands for `folder/chNN_name.py`, wherever it lies."""
+        """Read the file that counts as `folder/chNN_name.py`, wherever it lies."""
         return lambda path: answers.read(self.files.get(path.stem, path))
 
 
@@ -55,7 +55,7 @@ def find(folder: Path, lessons: list[str]) -> tuple[list[Student], list[tuple[st
     """Return the students, by name, and (name, message key) of what else lies in the folder.
 
     lessons  the names that a file may have, without .py
-    Raises BadInput when the folder is missing, a file, unreadable, or holds no student.
+    Raises BadInput if the folder is missing, a file, unreadable, or contains no student.
     """
     if not folder.exists():
         raise BadInput("class-no-folder", folder=shown(str(folder)))
@@ -76,7 +76,7 @@ def find(folder: Path, lessons: list[str]) -> tuple[list[Student], list[tuple[st
 
 
 def _tell_apart(students: list[Student]) -> None:
-    """No two are called the same; those that a reader would take for one are noted."""
+    """Give all students different names; note names that look the same."""
     looks = [unicodedata.normalize("NFKC", student.name).casefold() for student in students]
     times = Counter(looks)
     for student, look in zip(students, looks, strict=True):
@@ -92,7 +92,7 @@ def _tell_apart(students: list[Student]) -> None:
 
 
 def shown(name: str) -> str:
-    """Text that can be shown anywhere: what is not Unicode, or steers a terminal or a line, is spelled out."""
+    """Make a text safe to show anywhere: characters that are not Unicode, or control a terminal, are spelled out."""
     hidden = (c not in _JOINERS and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in name)
     return "".join(c.encode("unicode_escape").decode() if h else c for c, h in zip(name, hidden, strict=True))
 

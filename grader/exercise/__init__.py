@@ -1,1 +1,1 @@
-"""An exercise: what its test says of it, its blank, its statement, and the file that answers it."""
+"""Read an exercise: its test's description, its blank, its statement, and the file that answers it."""

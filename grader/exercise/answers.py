@@ -1,4 +1,4 @@
-"""A learner's file, read so that one broken function does not hide the others."""
+"""Read a learner's file so that one broken function does not hide the others."""
 
 import ast
 import errno
@@ -21,7 +21,7 @@ class Answers:
     """One answers file, parsed but not run.
 
     source     the text with every top-level block that does not parse blanked out; lines keep their numbers
-    functions  name -> first line of each function that stands
+    functions  name -> first line of each function that parses
     faults     name -> (line, what Python says) of each function that was blanked out
     fault      the first fault that belongs to no function, or None
     blanked    the text that was blanked out
@@ -52,7 +52,7 @@ def read(path: Path) -> Answers:
 
 
 def fingerprint(data: bytes) -> str:
-    """Tells one answers file from another: of all of it, since functions may use one another."""
+    """Identify an answers file by a hash of all of it, since functions may use one another."""
     return hashlib.sha256(data).hexdigest()[:16]
 
 
@@ -65,7 +65,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _text(data: bytes) -> str:
-    """Return what Python would read: a byte order mark and a declared encoding count."""
+    """Decode a file as Python would, with a byte order mark or a declared encoding."""
     try:
         return importlib.util.decode_source(data)
     except UnicodeDecodeError:
@@ -77,7 +77,7 @@ def _text(data: bytes) -> str:
 def is_blank(answers: Answers, blanks: Path, name: str, called: str = "") -> bool:
     """Return whether the function's code is still that of the blank; comments and docstring do not count.
 
-    called  its name in the answers, where that is another
+    called  its name in the answers, if that is different
     """
     shape = answers.shapes.get(called or name)
     return shape is not None and shape == read(blanks).shapes.get(name)
@@ -103,7 +103,7 @@ def may_define(answers: Answers, name: str) -> bool:
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
-    """What a file's own statements bind when it runs, `*` for `from … import *`; not what functions bind inside."""
+    """Return the names that a file's own statements bind, `*` for `from … import *`; not those inside functions."""
     names: set[str] = set()
     nodes: list[ast.AST] = [*tree.body]
     inner = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -123,7 +123,7 @@ def top_level_names(tree: ast.Module) -> set[str]:
 
 
 def syntax_tree(source: str) -> ast.Module:
-    """Return the tree of what a learner wrote, without Python's warnings. Raises SyntaxError or ValueError."""
+    """Parse the learner's code without Python's warnings. Raises SyntaxError or ValueError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape sequence is Python's to warn of, when it runs
         return ast.parse(source)
@@ -153,7 +153,7 @@ def _error(source: str) -> tuple[int, str] | None:
 
 
 def _blank_out(answers: Answers) -> None:
-    """Parse top-level block by block; one that fails, also when joined with what follows it, is taken out.
+    """Parse block by block; take out a block that fails even when joined with the one after it.
 
     A block is never joined with the next definition: an unclosed bracket would swallow it.
     """

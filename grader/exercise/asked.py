@@ -1,6 +1,6 @@
-"""An argument that an answer calls, and that knows more than the answer may: a table, so many calls of it.
+"""Let an answer call an argument that knows more than the answer may: a table with a limited number of calls.
 
-Where answers run in rooms the table stays outside, and `grader.see.asking` stands in its place.
+If answers run in sandboxes, the table stays outside, and `grader.see.asking` takes its place.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Asked:
-    """table[n] for whoever calls it with n, at most `most` times.
+    """A function that returns table[n] when called with n, at most `most` times.
 
     table    by whole number what comes back, JSON data
     unknown  with n before it, what is said of other numbers (ValueError) · enough: of one call too many (RuntimeError)
@@ -24,7 +24,7 @@ class Asked:
         return returned(json.loads(self.reply(n)))
 
     def reply(self, n: int) -> str:
-        """Return what a call gives, or raises, as a text."""
+        """Encode the result of a call, or its error, as a text."""
         if n not in self.table:
             return json.dumps({"ValueError": f"{n} {self.unknown}"})
         self.calls += 1
@@ -34,7 +34,7 @@ class Asked:
 
 
 def returned(said: dict[str, Any]) -> Any:
-    """Return what a reply says: returned, or raised."""
+    """Return, or raise, what a reply contains."""
     for kind in (ValueError, RuntimeError):
         if kind.__name__ in said:
             raise kind(said[kind.__name__])

@@ -1,6 +1,6 @@
-"""The blanks in a learner's files: copied where a file is missing, added where an exercise is, put back when asked for.
+"""Copy blanks for missing files, add those of missing exercises, and restore a blank on request, in a learner's files.
 
-Whatever else stands in a file stays as it is, byte for byte.
+Everything else in a file stays as it is, byte for byte.
 """
 
 import ast
@@ -34,7 +34,7 @@ class Added:
 def prepare(lessons: Path, folder: Path, lang: str) -> list[str]:
     """Copy and add what the learner's own folder lacks. Returns what to tell the learner, a sentence each.
 
-    Raises OSError when there is no folder and none can be made.
+    Raises OSError if there is no folder and none can be made.
     """
     notes = []
     try:
@@ -128,7 +128,7 @@ def append(path: Path, blanks: Path, names: list[str], lang: str = "en") -> None
 
 
 def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
-    """Put a function back to its blank and keep what it was in .kept/ beside the file; returns that copy, if any.
+    """Restore a function's blank and keep the old version in .kept/ next to the file; return that copy, if any.
 
     A function that is missing is added at the end. lang: as of `copy_blanks`. Raises OSError or UnicodeDecodeError.
     """
@@ -153,7 +153,7 @@ def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
 
 
 def _needed(text: str, file: answers.Answers, names: list[str]) -> list[str]:
-    """What stands before the functions `names` in the text of the blanks and not in the file: all imports, since they
+    """Return what precedes the functions `names` in the text of the blanks but is not in the file: all imports, as they
     are there for the answers, and of the rest what the functions use."""
     tree, existing = ast.parse(text), answers.top_level_names(ast.parse(file.source))
     used = {n.id for node in tree.body if getattr(node, "name", None) in names for n in _names(node)}

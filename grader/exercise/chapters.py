@@ -1,4 +1,4 @@
-"""The folders of chapters: which there are, what each is called, and which are drafts."""
+"""Find the folders of chapters, their names, and which of them are drafts."""
 
 import re
 import tomllib
@@ -20,7 +20,7 @@ def given_out(lessons: Path, file: str) -> list[Path]:
 
 
 def is_draft(folder: Path) -> bool:
-    """Return whether its chapter.toml keeps a chapter out of the book; where that cannot be read, it does not."""
+    """Return whether its chapter.toml keeps a chapter out of the book; False if that cannot be read."""
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
         return "draft" in text and tomllib.loads(text).get("draft") is True  # most need not be parsed

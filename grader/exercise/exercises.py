@@ -1,4 +1,4 @@
-"""The exercises without pytest's collection: the same test functions, called with the same recorder."""
+"""Find the exercises without pytest's collection: the same test functions, called with the same recorder."""
 
 import importlib.util
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def recorder(folder: Path, name: str, marker: Any) -> Recorder:
 
 
 def described(call: Callable[[Recorder], object], to: Recorder) -> Spec:
-    """Return what a test says about its exercise: all it does is to call `check` once."""
+    """Return a test's description of its exercise: all that it does is call `check` once."""
     call(to)
     if len(to.specs) != 1:
         raise AssertionError(f"the test of {to.lesson}.{to.name} must call check exactly once")

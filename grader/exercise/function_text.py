@@ -1,4 +1,4 @@
-"""One function in the text of a file of answers: found, also where it does not parse."""
+"""Find one function in the text of an answers file, even if it does not parse."""
 
 import ast
 import io
@@ -10,7 +10,7 @@ from grader.exercise.statements import functions
 
 
 def text_of(path: Path, name: str) -> str | None:
-    """The text of a top-level function with its decorators, also of one that does not parse; None if there is none.
+    """Return the text of a top-level function with its decorators, even if it does not parse; None if missing.
 
     Raises OSError or UnicodeDecodeError.
     """
@@ -18,13 +18,13 @@ def text_of(path: Path, name: str) -> str | None:
 
 
 def text_in(source: str, lines: list[str], name: str) -> str | None:
-    """The same in text that has been read: `source` as `answers.read` leaves it, `lines` as they stand in the file."""
+    """Return the same from text already read: `source` as `answers.read` leaves it, `lines` as in the file."""
     region = span(source, lines, name)
     return None if region is None else "".join(lines[region[0] : region[1]])
 
 
 def lines_of(text: str) -> list[str]:
-    """With their ends as they are; Python's lines, which a form feed does not end."""
+    """Split a text into lines, with their ends, as Python does: a form feed does not end one."""
     return io.StringIO(text, newline="").readlines()
 
 

@@ -1,4 +1,4 @@
-"""Inputs for cases, made without compiling anything: a check is waited for."""
+"""Make inputs for cases without compiling anything, because the learner waits for the check."""
 
 import math
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def normal(rng: np.random.Generator, *shape: int) -> "jax.Array":
-    """Normal random numbers, f32[shape], on the first device."""
+    """Draw normal random numbers, f32[shape], on the first device."""
     return array(rng.normal(size=shape))
 
 
@@ -24,7 +24,7 @@ def array(numbers: np.ndarray) -> "jax.Array":
 
 
 def fitting(*sizes: int) -> tuple[int, ...]:
-    """The sizes of a mesh; with fewer devices, as --device real may have, the largest is halved until it fits."""
+    """Return mesh sizes; with fewer devices, as with --device real, the largest size is halved until it fits."""
     import jax
 
     fits = list(sizes)

@@ -1,4 +1,4 @@
-"""What a lesson says of its exercises: words.toml, each text in the languages that it is written in."""
+"""Read what a lesson says of its exercises: words.toml, each text in the languages in which it is written."""
 
 import functools
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class MistakeWords:
-    """The name of a known mistake, and what it is about."""
+    """The name of a known mistake, and its explanation."""
 
     name: Mapping[str, str]
     text: Mapping[str, str]
@@ -21,7 +21,7 @@ class MistakeWords:
 
 @dataclass(frozen=True)
 class ExerciseWords:
-    """What is said of one exercise.
+    """The texts of one exercise.
 
     mistakes   by the name of the function that makes it, `double__squared`
     formerly   the names that the exercise had before; `ch04_jit.name` where it stood in another lesson
@@ -39,13 +39,13 @@ class ExerciseWords:
 
 @functools.cache
 def lesson_words(folder: Path) -> dict[str, ExerciseWords]:
-    """A lesson's words by exercise. Empty where there is no words.toml; raises ValueError for one that is no TOML."""
+    """Return a lesson's words by exercise; empty without words.toml. ValueError if it is not TOML."""
     texts = read_texts(folder / "words.toml")
     return {name: _exercise(name, table) for name, table in texts.items() if isinstance(table, dict)}
 
 
 def exercise_words(lessons: Path, exercise: str) -> ExerciseWords:
-    """Return the words for `ch03_sharding.read_layout`; empty ones where it has none."""
+    """Return the words for `ch03_sharding.read_layout`; empty ones if it has none."""
     lesson, _, name = exercise.partition(".")
     return lesson_words(lessons / lesson).get(name) or ExerciseWords()
 

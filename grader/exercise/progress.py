@@ -1,4 +1,4 @@
-"""How far the learner has come: all exercises in order, the last outcomes, hints given."""
+"""Record the learner's progress: all exercises in order, the last outcomes, hints given."""
 
 import contextlib
 import itertools
@@ -23,18 +23,18 @@ ASIDE = ".unreadable"  # behind the name of a record of which nothing could be m
 
 
 def all_exercises(lessons: Path) -> list[str]:
-    """Every exercise of every lesson, in the order of chapters and of their tests: `ch03_sharding.read_layout`."""
+    """Return every exercise of every lesson, in the order of chapters and tests: `ch03_sharding.read_layout`."""
     return [name for tests in given_out(lessons, TESTS) for name in exercises_of(tests)]
 
 
 def exercises_of(tests: Path) -> list[str]:
-    """Those of one lesson: its tests that take `check`. Their heads are read, for to parse all lessons takes 35 ms."""
+    """Return one lesson's exercises, its tests that take `check`, from their heads: parsing all would take 35 ms."""
     heads = _TEST.findall(tests.read_text(encoding="utf-8")) if tests.exists() else []
     return [f"{tests.parent.name}.{name}" for name, arguments in heads if "check" in _NAME.findall(arguments)]
 
 
 def load_state(folder: Path) -> dict[str, Any]:
-    """The last outcome of each exercise with the fingerprint of the answer that had it. Empty when unreadable."""
+    """Return each exercise's last outcome with the fingerprint of its answer. Empty if unreadable."""
     with contextlib.suppress(OSError, ValueError):
         return _read(folder / STATE)
     return {}
@@ -61,7 +61,7 @@ def cached_outcome(folder: Path, exercise: str, state: dict[str, Any]) -> str | 
 
 
 def _fingerprint(folder: Path, exercise: str) -> str:
-    """Of the answers file as it is now; empty where there is none that can be read."""
+    """Return the fingerprint of the answers file as it is now; empty if it cannot be read."""
     try:
         return answers.fingerprint((folder / f"{exercise.partition('.')[0]}.py").read_bytes())
     except OSError:
@@ -87,7 +87,7 @@ def page_of(root: Path, exercise: str, lang: str) -> str:
 
 
 def hints_given(folder: Path) -> dict[str, int]:
-    """Return how many hints the learner has seen of each exercise. Empty when unreadable."""
+    """Return how many hints the learner has seen of each exercise. Empty if unreadable."""
     with contextlib.suppress(OSError, ValueError):
         given = _read(folder / HINTS)
         return {exercise: count for exercise, count in given.items() if type(count) is int and count >= 0}
@@ -121,7 +121,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _add(path: Path, entries: dict[str, Any], lang: str) -> str:
-    """Add entries to a record, whatever others add meanwhile. One that cannot be read is laid aside, not lost."""
+    """Add entries to a record, while others may add theirs. A record that cannot be read is set aside, not lost."""
     warning = ""
     try:
         with alone_in(path.parent):

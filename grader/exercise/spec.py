@@ -1,4 +1,4 @@
-"""What a chapter's test says about one exercise: the cases, the oracle, and what is compared."""
+"""Describe one exercise as a chapter's test does: the cases, the oracle, and what is compared."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -14,10 +14,10 @@ Meaning = str | tuple["Meaning", ...] | Mapping[str, "Meaning"]
 
 @dataclass(frozen=True)
 class Budget:
-    """A ceiling on what the compiled answer sends, and on what it needs for that.
+    """A limit on what the compiled answer sends, and on what it needs for that.
 
     ops    the collectives that may appear, for instance {"all-reduce"}
-    sent   the most bytes that a device may send for them, the trips of loops counted: `grader.sent` says how many
+    sent   the most bytes that a device may send for them, loop iterations included: `grader.sent` says how many
     single whether one collective must do it, where several small ones would fit the bytes too
     along  for some axes of the mesh among the arguments, the most of it that may be sent along this axis
     seconds    the most that its messages may take on the link `on`, a name in `minipod.traffic.LINKS`, with the mesh
@@ -60,11 +60,11 @@ class Spec:
 
     @property
     def exercise(self) -> str:
-        """The name in reports: `ch03_sharding.bytes_per_device`."""
+        """Return the name in reports: `ch03_sharding.bytes_per_device`."""
         return f"{self.lesson}.{self.name}"
 
     def meaning(self, path: str = "") -> str:
-        """What the numbers at a place of the value are (`["w"][0]`, as in `Difference`); "" where they are several."""
+        """Return the meaning of the numbers at a place of the value (`["w"][0]`, as in `Difference`); "" if several."""
         means: Meaning = self.values
         for index, key in re.findall(r"\[(\d+)\]|\['([^']*)'\]", path):
             if isinstance(means, tuple) and index and int(index) < len(means):
@@ -75,13 +75,13 @@ class Spec:
 
     @property
     def root(self) -> Path:
-        """The folder that holds lessons/, solutions/ and answers/."""
+        """Return the folder that contains lessons/, solutions/ and answers/."""
         return self.folder.parent.parent
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The devices that JAX finds by itself on this machine: `4 tpu · TPU v5 lite`."""
+    """The devices that JAX finds on this machine: `4 tpu · TPU v5 lite`."""
 
     count: int
     platform: str
@@ -112,7 +112,7 @@ class Settings:
 
 @dataclass
 class Recorder:
-    """The fixture `check`. Calling it notes what is to be checked; the work is done after the test function returns.
+    """The fixture `check`. Calling it records what to check; the work is done after the test function returns.
 
     check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5, on_device=False,
           work=False, values="data")

@@ -43,7 +43,7 @@ def split_docstring(text: str) -> dict[str, str]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a docstring's part, in any language: each argument and each result has one of its own."""
+    """Split a docstring's part, in any language, into paragraphs: each argument and each result has its own."""
     return re.split(r"\n\n+", re.sub(_BEGINS, "\n\n", text, flags=re.A))
 
 
@@ -65,7 +65,7 @@ def typed(paragraph: str) -> set[str]:
 
 
 def markdown(text: str, names: list[str]) -> str:
-    """A docstring's part as Markdown: each argument and result a paragraph of its own, what looks like code as code.
+    """Turn a docstring's part into Markdown: a paragraph for each argument and result, and code marked as code.
 
     `names` are the function's arguments: they and the results are code where a line is about them and, in Chinese,
     everywhere.
@@ -109,7 +109,7 @@ def parameters(path: Path, name: str) -> list[str]:
 
 
 def nearest(parts: Mapping[str, str], lang: str) -> str:
-    """Return what is said in a language, else in the nearest that there is; empty where there is none."""
+    """Return the text in a language, else in the nearest that exists; empty if there is none."""
     return pick({key: text for key, text in parts.items() if text}, lang, "")
 
 
@@ -223,7 +223,7 @@ def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Text in lines of at most `width` columns, of which a Chinese character takes two."""
+    """Wrap text into lines of at most `width` columns; a Chinese character takes two."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line, used = "", 0
@@ -241,7 +241,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def joined(text: str) -> str:
-    """Each paragraph in one line, as a screen of any width wraps it; no space where two lines of Chinese meet."""
+    """Join each paragraph into one line, for a screen of any width; no space between two lines of Chinese."""
     return re.sub(r"(?<!\n)\n(?!\n)", " ", re.sub(_BETWEEN_WIDE, "", text))
 
 

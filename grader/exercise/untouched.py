@@ -1,4 +1,4 @@
-"""Blanks that a learner has not touched, put into the learner's language when that has changed."""
+"""Translate blanks that a learner has not touched into the learner's language, after that has changed."""
 
 import ast
 import contextlib

@@ -1,1 +1,1 @@
-"""From what was seen to a verdict, and to the mistake behind it."""
+"""Judge what was seen: give a verdict, and name the mistake behind it."""

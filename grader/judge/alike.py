@@ -1,4 +1,4 @@
-"""Whether two functions did the same: on every case, or as far as one can tell."""
+"""Compare whether two functions did the same: on every case, or as far as can be told."""
 
 import math
 import re
@@ -54,7 +54,7 @@ _FRAME = re.compile(r'File "([^"]+)", line \d+ in (\S+)')
 
 
 def waits_in(stack: str, file: str) -> str:
-    """In which call an answer waits, from faulthandler's traceback: the outermost frame that is not the answer's own.
+    """Return the call in which an answer waits, from faulthandler's traceback: the outermost frame outside the answer.
 
     "itself" when the innermost frame is the answer's own; "" when the answer is not in the stack.
     """
@@ -113,14 +113,14 @@ def _total(case: Observation) -> object:
 
 
 def _over(case: Observation) -> str:
-    """Return what of its budget the program breaks first, as a key of messages.toml."""
+    """Return the part of its budget that the program breaks first, as a key of messages.toml."""
     over = over_budget(case)
     return over.key if over else ""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """On which cases a wrong answer and a mistake did the same, and were wrong; and on which they did not.
+    """The cases on which a wrong answer and a mistake did the same, and were wrong; and those on which they did not.
 
     A case in which one of them raises, in any process, or has nothing to return where there is an answer, counts for
     neither.
@@ -134,7 +134,7 @@ class Agreement:
 
 
 def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake: Function) -> Agreement | None:
-    """Return how far an answer does what a mistake does; None where one of them did not come to its end."""
+    """Return how far an answer does what a mistake does; None if one of them did not finish."""
     results, name, _ = mistake
     mine = [result.cases(spec.name) for result in answer]
     its = [result.cases(name) for result in results]
@@ -158,7 +158,7 @@ def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake:
 
 
 def _gave_up(case: Observation, right: Observation) -> bool:
-    """Return whether None came back where that is not the answer: most functions that find nothing end so."""
+    """Return whether None came back although it is not the answer: most functions that find nothing return None."""
     return isinstance(case.value, Nothing) and not isinstance(right.value, Nothing)
 
 
@@ -175,7 +175,7 @@ def _is_telling(leaf: Value) -> bool:
 
 
 def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation) -> bool:
-    """Both return the same; where that is right, they break their budgets alike. (Wrong numbers may cost anything.)"""
+    """Return whether both return the same and, if that is right, break their budgets in the same way."""
     if not _same_value(spec, a, b):
         return False
     if not _same_value(spec, a, right):
@@ -185,7 +185,7 @@ def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation)
 
 
 def _left(case: Observation) -> object:
-    """Return what it left, that it should not have: the devices, on the way, things changed; and what it gave up."""
+    """Return what it should not have done: leave the devices on the way, or change things; and what it gave up."""
     return case.leaves_devices, case.changed, case.given_up
 
 

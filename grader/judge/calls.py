@@ -1,4 +1,4 @@
-"""Where an answer called the functions that it was handed on other shapes than the reference solution does."""
+"""Find calls of functions among the arguments on shapes that differ from the reference solution's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Shapes = tuple[tuple[str, tuple[int, ...]], ...]  # the dtype and the shape of e
 
 @dataclass(frozen=True)
 class OtherCalls:
-    """Of the argument `name`; mine: none where the answer never called it."""
+    """The calls of the argument `name` on different shapes. mine: empty if the answer never called it."""
 
     name: str
     mine: tuple[Called, ...]

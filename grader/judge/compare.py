@@ -1,4 +1,4 @@
-"""Compare values. `difference` says the first thing that differs, or None."""
+"""Compare values: `difference` returns the first thing that differs, or None."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +11,7 @@ from grader.see.values import Dict, List, Node, Number, Tree, Tuple, Value
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs first.
+    """The first difference.
 
     kind  "type", "shape", "dtype", "numbers", "equal" (not equal), "keys", "length", "placement", "copies"
     path  where inside a tree: `["w"][0]`, empty for the value itself
@@ -33,14 +33,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class PrintedDifference:
-    """Another text was printed than expected."""
+    """A difference between printed and expected text."""
 
     got: str
     expected: str
 
 
 def difference(got: Value, expected: Value, tolerance: float, strict: bool = True, path: str = "") -> Difference | None:
-    """The first difference in the value. strict=False (an oracle's value) leaves dtypes and kinds of arrays out."""
+    """Return the first difference in the value. strict=False (an oracle's value) ignores dtypes and kinds of arrays."""
     if isinstance(got, Number) or isinstance(expected, Number):
         return _scalars(got, expected, tolerance, strict, path)
     sequences = isinstance(got, List | Tuple) and isinstance(expected, List | Tuple)
@@ -68,7 +68,7 @@ def difference(got: Value, expected: Value, tolerance: float, strict: bool = Tru
 
 
 def copies(got: Value, tolerance: float, path: str = "") -> Difference | None:
-    """The first array of which two devices that should hold the same hold other numbers, further apart than rounding.
+    """Find the first array whose copies on two devices differ by more than rounding.
 
     Bytes of what no rounding touches are compared exactly: whole numbers, truth values.
     """
@@ -90,7 +90,7 @@ LARGE = (Tree, Array)  # what is better shown by itself
 
 
 def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
-    """Return the first array whose blocks lie on other devices than expected. The values must agree already."""
+    """Return the first array whose blocks are not on the expected devices. The values must agree already."""
     if isinstance(expected, Array) and expected.placement:
         mine, right = got.where if isinstance(got, Array) else {}, expected.where
         if mine == right:
@@ -165,7 +165,7 @@ def _arrays(got: Array, expected: Array, tolerance: float, strict: bool, path: s
 
 
 def _there(at: tuple[int, ...], block: Block, a: np.ndarray, b: np.ndarray) -> tuple[str, tuple[str, str]]:
-    """The index in the whole array of a place in a block, "" where there is none to say, and both numbers there."""
+    """Return the index in the whole array of a place in a block, or "", and both numbers there."""
     index = [i + start for i, (start, _) in zip(at, block.bounds, strict=True)]
     numbers = ("", "") if a.dtype.kind in "SU" else (_written(a[at].item()), _written(b[at].item()))
     return str(index) if index else "", numbers

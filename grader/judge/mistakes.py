@@ -1,4 +1,4 @@
-"""Which known mistake behaves like a wrong answer?"""
+"""Find the known mistake that behaves like a wrong answer."""
 
 import functools
 from collections.abc import Iterable
@@ -30,13 +30,13 @@ class Recognised:
 def recognise(
     spec: Spec, right: Seen, answer: Results, file: str, results: dict[str, Results], looking: Iterable[str]
 ) -> Recognised | None:
-    """Return the first function of mistakes.py that does on every case what the answer does, and is itself not right.
+    """Return the first function of mistakes.py that behaves like the answer on every case, and is itself not right.
 
-    Where there is none, the only one that does the same as far as the cases tell: see `_likely`.
+    If there is none, return the only one that does the same as far as the cases tell: see `_likely`.
 
     file     where the answer stands
-    seen     what is seen of each mistake by now
-    looking  names of mistakes, as they come to be seen
+    seen     the observations of each mistake so far
+    looking  names of mistakes, as they are observed
     """
     path = str(spec.folder / "mistakes.py")
 
@@ -63,7 +63,7 @@ MOST = 2  # an edge, a rounding: so many times as many cases have to agree as do
 
 
 def _likely(agreements: dict[str, Agreement | None]) -> Recognised | None:
-    """The mistake that an answer agrees with wherever neither raises, or nearly; None where two would do as well.
+    """Return the mistake that an answer agrees with, or nearly, wherever neither raises; None if two fit equally well.
 
     Of mistakes that differ only in how they end on an edge, as their names tell (`mean`, `mean_nan`), it is the first.
     """

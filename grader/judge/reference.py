@@ -1,4 +1,4 @@
-"""The reference solution: whether it comes to its end on this machine, and is right."""
+"""Check the reference solution: whether it finishes on this machine, and is right."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ _INNERMOST = re.compile(r'File "([^"]+)", (line \d+ in \S+)')  # in faulthandler
 
 
 def last_words(spec: Spec, solution: list[ProcessResult]) -> str | None:
-    """What it said last where it ended on this machine: a limit, or a library that is not whole; None if it did not."""
+    """Return its last words if it failed on this machine, at a limit or in a broken library; None if it finished."""
     for result in sorted(solution, key=lambda r: r.status == "left"):
         if result.status == "hung":
             at = _INNERMOST.search(result.text)
@@ -34,7 +34,7 @@ def last_words(spec: Spec, solution: list[ProcessResult]) -> str | None:
 
 
 def fault(spec: Spec, solution: list[ProcessResult]) -> str | None:
-    """What is wrong with the lesson itself, or None: the solution differs from the oracle, there are too few cases."""
+    """Return the fault of the lesson itself, or None: the solution differs from the oracle, there are too few cases."""
     for result in solution:
         if error := result.file.load:
             return f"solution: {error.type}: {error.text}"
@@ -55,7 +55,7 @@ def fault(spec: Spec, solution: list[ProcessResult]) -> str | None:
 
 
 def _other_than(spec: Spec, case: Observation, truth: Truth) -> str | None:
-    """Return what the oracle says that the solution does not."""
+    """Describe where solution and oracle differ."""
     if truth.failure:
         return f"{truth.failure.type}: {truth.failure.text}"
     assert case.value and truth.value

@@ -1,4 +1,4 @@
-"""Known mistakes that together explain a wrong answer which none of them explains alone."""
+"""Find known mistakes that together explain a wrong answer that none of them explains alone."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -22,7 +22,7 @@ ENOUGH = 3  # numbers that differ from one another before an equation is no acci
 def together(
     spec: Spec, right: Seen, answer: Results, results: Mapping[str, Results], names: list[str]
 ) -> tuple[str, ...]:
-    """Return the mistakes that are made at once, as functions of mistakes.py; () where that cannot be said.
+    """Return the mistakes that are made at once, as functions of mistakes.py; () if unknown.
 
     Each place of a tuple or a dict is wrong as one of them is; or each case; or the numbers are those of two mistakes
     multiplied or added. A single name: where it is wrong, the answer does what that one does, and elsewhere better.
@@ -36,13 +36,13 @@ def together(
 
 
 def _column(processes: Sequence[Sequence[Observation] | None]) -> Column | None:
-    """Return all values, or None where one is missing."""
+    """Return all values, or None if one is missing."""
     values = [case.value for cases in processes for case in cases or ()]
     return [v for v in values if v is not None] if values and None not in values and None not in processes else None
 
 
 def _by_place(spec: Spec, got: Column, expected: Column, columns: dict[str, Column]) -> tuple[str, ...]:
-    """For each place at which the answer is wrong, the first mistake that has there what the answer has."""
+    """Return, for each place at which the answer is wrong, the first mistake with the same value there."""
     mine, right = _parts(got), _parts(expected)
     if mine is None or right is None or mine.keys() != right.keys() or len(right) < 2:
         return ()
@@ -67,12 +67,12 @@ def _by_place(spec: Spec, got: Column, expected: Column, columns: dict[str, Colu
 
 
 def _more_wrong(spec: Spec, mine: Mapping[str, Column], right: Mapping[str, Column], its: Mapping[str, Column]) -> int:
-    """At how many places a mistake is wrong in another way than the answer: what it is called says those, too."""
+    """Count the places at which a mistake is wrong in a different way than the answer."""
     return sum(not _same(spec, its[p], right[p]) and not _same(spec, its[p], mine[p]) for p in right)
 
 
 def _parts(column: Column) -> dict[str, Column] | None:
-    """Return what stands at each place of the trees of a column, where all have the same places."""
+    """Return the values at each place of the trees of a column, if all have the same places."""
     columns: dict[str, Column] = {}
     for tree in column:
         if not isinstance(tree, Tree) or not tree.items:
@@ -90,13 +90,13 @@ def _same(spec: Spec, one: Column, other: Column) -> bool:
 
 
 def _says_enough(values: Column) -> bool:
-    """Return whether so much is wrong that two functions are hardly the same in it by accident."""
+    """Return whether so much is wrong that two functions hardly agree in it by accident."""
     large = any(isinstance(v, Float | Text | Dict) or (isinstance(v, Array | Tree)) for v in values)
     return large or len({str(v) for v in values}) > 1
 
 
 def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Column]) -> tuple[str, ...]:
-    """Two mistakes whose factors multiply, or whose terms add up, to what came back; not to what is right."""
+    """Find two mistakes whose factors multiply, or whose terms add up, to the result, but not to the right one."""
     every = {name: x for name, column in columns.items() if (x := _numbers(column))}
     its, whole = _numbers(got), _numbers(expected)
     if its is None or whole is None or its[1] != whole[1]:
@@ -105,7 +105,7 @@ def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Col
     arrays = {name: x for name, (x, of_each) in every.items() if of_each == sizes}
 
     def near(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Where they are as near as rounding allows, each value by its own largest number: others may be far larger."""
+        """Return where they agree up to rounding, relative to each value's own largest number."""
         scale = np.repeat(np.maximum.reduceat(np.abs(y), np.cumsum([0, *sizes[:-1]])), sizes)
         return np.abs(x - y) <= 10 * spec.tolerance * np.abs(y) + spec.tolerance * scale
 
@@ -120,7 +120,7 @@ def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Col
 
 
 def _numbers(column: Column) -> tuple[np.ndarray, list[int]] | None:
-    """All numbers of a column one after another, and how many each of its values has, where it holds nothing else."""
+    """Return all numbers of a column in a row, and the count of each value, if it contains nothing else."""
     arrays: list[np.ndarray] = []
     for value in column:
         for leaf in leaves(value).values():
@@ -143,7 +143,7 @@ def _numbers(column: Column) -> tuple[np.ndarray, list[int]] | None:
 def _by_case(
     spec: Spec, right: Seen, answer: Results, results: Mapping[str, Results], names: list[str]
 ) -> tuple[str, ...]:
-    """Two mistakes of which each explains the wrong cases that the other does not."""
+    """Find two mistakes such that each explains the wrong cases that the other does not."""
     path = str(spec.folder / "mistakes.py")
     agreements: dict[str, Agreement] = {}
     for name in names:

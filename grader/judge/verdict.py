@@ -1,4 +1,4 @@
-"""The verdict on one answer, from what was seen of it and of the solution."""
+"""Reach a verdict on one answer, from what was seen of it and of the solution."""
 
 import math
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ Seen = Sequence[Sequence[Observation]]  # of one function: per process its cases
 
 @dataclass
 class Verdict:
-    """What is known about one answer.
+    """The verdict on one answer.
 
     outcome   "todo", "right", "wrong", "broken", "hung" or "skipped"
     because   why, as a message
     mistake   the function of mistakes.py that behaves the same, or None
-    likely    where none does, the one that behaves the same as far as the cases tell, or None
+    likely    otherwise the one that behaves the same as far as the cases tell, or None
     partly    whether it does so only in the parts that are wrong: what its text says of others is not so
-    together  where none does, those that explain it together
-    near      what the answer nearly is, where no mistake explains it; its key lacks "near-"
+    together  otherwise those that explain it together
+    near      what the answer comes close to, if no mistake explains it; its key lacks "near-"
     unmoved   what of its arguments may change without its result changing, though the right one does
     calls     how it calls the functions among its arguments, where that is otherwise than it should
     deleted   what was deleted beside it while it was checked, as a message, or None
@@ -57,13 +57,13 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """Return why, as a key of messages.toml."""
+        """Return the reason, as a key of messages.toml."""
         return self.because.key
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Why one case is not right, in the names of `Verdict`."""
+    """The reason why one case is not right, in the names of `Verdict`."""
 
     outcome: str
     because: Message
@@ -89,7 +89,7 @@ def judge(
 
     right   per process the solution's cases; answer: per process the result of the child
     limit   seconds that the processes had; one that hung before that hung because the others had finished
-    first   whether the first wrong case will do, where it is not shown to anybody
+    first   whether the first wrong case is enough, because it is not shown
     """
     several = len(answer) > 1
     verdict.none = any(isinstance(case.value, Nothing) for cases in right for case in cases)
@@ -139,7 +139,7 @@ def wrong_cases(
 
 
 def show(verdict: Verdict, fault: Fault) -> Verdict:
-    """Let the verdict be what this case shows, and return it."""
+    """Set the verdict from this case, and return it."""
     for field in fields(Fault):
         setattr(verdict, field.name, getattr(fault, field.name))
     return verdict
@@ -170,7 +170,7 @@ def _size(one: Fault) -> int:
 
 
 def _own_error(spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str) -> Fault | None:
-    """Return the first error that is not a wait in vain."""
+    """Return the first error that is not a timeout of waiting for others."""
     for i, result in enumerate(answer):
         for n, case in enumerate(result.cases(name) or ()):
             if case.failure and not case.timed_out and (fault := judge_case(spec, case, right[i][n])):
@@ -220,7 +220,7 @@ def _failed(outcome: str, reason: str, failure: Failure) -> Fault:
 
 
 def _differs(spec: Spec, case: Observation, right: Observation) -> Difference | PrintedDifference | None:
-    """Return the first of what is compared that is not as the solution has it."""
+    """Return the first compared aspect that differs from the solution."""
     assert case.value and right.value
     if wrong := copies(case.value, spec.tolerance):
         return wrong
@@ -276,7 +276,7 @@ def too_much_work(case: Observation, right: Observation) -> Message | None:
 
 
 def is_more(a: float, b: float) -> bool:
-    """Return whether so many bytes are more; thirds of a byte are rounded, and may differ in the last digit."""
+    """Return whether a number of bytes is larger; thirds of a byte are rounded, and may differ in the last digit."""
     return a > b and not math.isclose(a, b)
 
 

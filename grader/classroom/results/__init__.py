@@ -1,1 +1,1 @@
-"""What a teacher reads: the page, the spreadsheet, lines of progress."""
+"""Write what a teacher reads: the page, the spreadsheet, lines of progress."""

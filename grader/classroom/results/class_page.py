@@ -1,4 +1,4 @@
-"""The report as one HTML page that loads nothing: where the class is stuck, its mistakes, the table, each student."""
+"""Write the report as one self-contained HTML page: where the class is stuck, its mistakes, the table, each student."""
 
 import html
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ MARKS = {"right": "✓", "wrong": "✗", "hung": "∞", "broken": "!", "todo": "
 
 @dataclass
 class ClassRun:
-    """What the report says about the run itself. isolation: message keys · changed: paths · others: names and keys."""
+    """Facts about the run itself for the report. isolation: message keys · changed: paths · others: names and keys."""
 
     grading: ClassGrading
     folder: str
@@ -168,7 +168,7 @@ def _anchor(n: int, exercise: str) -> str:
 
 
 def _tells(outcome: Outcome) -> bool:
-    """Return whether there is more to say than the word."""
+    """Return whether there is more to say than the outcome's word."""
     return bool(outcome.message) and outcome.outcome != "todo"
 
 
@@ -244,7 +244,7 @@ def _about(run: ClassRun) -> str:
 
 
 def _section(key: str, lang: str, inner: str) -> list[str]:
-    """Return a part of the page that can be found by its heading; none where there is nothing to say."""
+    """Return a section of the page with its heading; "" if it is empty."""
     heading = f'<section aria-labelledby="{key}"><h2 id="{key}">{_e(say(key, lang))}</h2>'
     return [heading, inner, "</section>"] if inner else []
 

@@ -1,4 +1,4 @@
-"""What the report says of lines worth reading, and of answers that are nearly the same."""
+"""Write the report's section on lines worth reading, and on answers that are nearly the same."""
 
 import html
 
@@ -8,7 +8,7 @@ from grader.messages import say
 
 
 def integrity_words(grading: ClassGrading) -> str:
-    """Return the part of the page, or "" where there is nothing to read."""
+    """Return the section of the page, or "" if there is nothing to read."""
     lang = grading.lang
     inner = "".join(_of(grading, n, student.name) for n, student in enumerate(grading.students))
     return f"<p>{_e(say('class-integrity-why', lang))}</p>{inner}" if inner else ""

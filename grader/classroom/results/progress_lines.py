@@ -1,4 +1,4 @@
-"""How far a run is: one line that is drawn again on a terminal, a line now and then in a log."""
+"""Show the progress of a run: one line that is redrawn on a terminal, a line now and then in a log."""
 
 import time
 
@@ -11,7 +11,7 @@ EVERY = 10.0  # seconds between two lines of one step in a log
 
 
 class ProgressLines:
-    """`tell(step, done, total)` says it; drawn when told to and by no thread of its own: this process forks."""
+    """Progress, drawn only by calls of `tell(step, done, total)`: a thread would be wrong in a process that forks."""
 
     def __init__(self, console: Console, lang: str) -> None:
         self._console, self._lang = console, lang
@@ -28,7 +28,7 @@ class ProgressLines:
         self._bars.stop()
 
     def tell(self, step: str, done: int, total: int) -> None:
-        """`done` of `total` parts of a step, the key of its name, are done."""
+        """Report that `done` of `total` parts of a step, the key of its name, are done."""
         if self._console.is_terminal:
             if step not in self._tasks:
                 self._tasks[step] = self._bars.add_task(say(step, self._lang), total=total)

@@ -1,4 +1,4 @@
-"""The class as a table for a spreadsheet: a row a student, a column an exercise; last, the lines to read."""
+"""Write the class as a table for a spreadsheet: a row per student, a column per exercise; last, the lines to read."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # https://owasp.org/www-community/at
 
 
 def write_csv(path: Path, grading: ClassGrading) -> None:
-    """Outcomes are the same English words in every language; a known mistake follows: `wrong: squared`."""
+    """Write the table. Outcomes are English words in every language; a known mistake follows: `wrong: squared`."""
     file = io.StringIO()
     rows = csv.writer(file, quoting=csv.QUOTE_ALL)  # whatever a spreadsheet takes for the end of a cell
     rows.writerow(["student", "solved", "exercises", *grading.exercises, "to read"])

@@ -1,4 +1,4 @@
-"""What the outcomes of a class add up to."""
+"""Add up the outcomes of a class."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from grader.messages import pick
 
 @dataclass
 class Stuck:
-    """How one exercise went. counts: by outcome, in the order of OUTCOMES · mistakes: (function, times), most first."""
+    """The statistics of one exercise. counts: by outcome, as in OUTCOMES · mistakes: (function, times), most first."""
 
     exercise: str
     counts: dict[str, int]
@@ -22,7 +22,7 @@ class Stuck:
 
     @property
     def commonest(self) -> tuple[str, int]:
-        """The commonest outcome of those who have not solved it, and how many have it."""
+        """Return the commonest outcome of students who have not solved it, and how many have it."""
         rest = [(outcome, n) for outcome, n in self.counts.items() if outcome != "right"]
         return max(rest, key=lambda item: item[1])
 
@@ -51,7 +51,7 @@ def stuck(grading: ClassGrading) -> list[Stuck]:
 
 
 def mistakes(grading: ClassGrading) -> list[tuple[str, str, list[str]]]:
-    """(exercise, mistake, who made it) of every mistake that was made, the most frequent first."""
+    """Return (exercise, mistake, students) of every mistake that was made, the most frequent first."""
     who: dict[tuple[str, str], list[str]] = {}
     for student, outcomes in grading.outcomes.items():
         for exercise, outcome in outcomes.items():

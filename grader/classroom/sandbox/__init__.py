@@ -1,1 +1,1 @@
-"""Where a submission runs: processes that see nothing but its own file."""
+"""Run submissions in processes that see nothing but their own file."""

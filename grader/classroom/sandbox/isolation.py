@@ -1,4 +1,4 @@
-"""How the process of a sandbox is started so that it sees little, changes nothing and ends with us.
+"""Start the process of a sandbox so that it sees little, changes nothing and ends with us.
 
 bwrap     bubblewrap: an empty file system with what Python needs in it, read-only; own processes, network, /tmp
 unshare   the same with util-linux's unshare and our own mounts (mounts.py)
@@ -34,7 +34,7 @@ _users = itertools.count(secrets.randbelow(len(_NOBODY)))  # of this run; one at
 
 @dataclass
 class SandboxFiles:
-    """What a sandbox sees of the file system, all of it read-only: Python, its packages, minipod and grader.
+    """The files that a sandbox sees, all of them read-only: Python, its packages, minipod and grader.
 
     root    the project; nothing of it is visible but what Python imports: no lesson, no test, no solution
     hidden  folders that must not be seen even where they lie inside a visible one
@@ -48,7 +48,7 @@ class SandboxFiles:
 
     @property
     def steps(self) -> list[tuple[str, Path]]:
-        """("show" or "cover", path), in order: each counts inside those before it.
+        """Yield ("show" or "cover", path), in order: each one applies inside those before it.
 
         First the system; then whatever must be hidden is covered; then Python and what is imported, of which again
         nothing hidden may be seen.
@@ -70,7 +70,7 @@ class SandboxFiles:
 
     @property
     def packages(self) -> list[Path]:
-        """Return where Python imports from, but for folders that hold what must stay hidden."""
+        """Return the folders from which Python imports, except those with content that must stay hidden."""
         secret = [*self._secret, Path.cwd()]
         folders = [Path(entry) for entry in sys.path if entry]
         return [p for p in folders if p.exists() and not any(s.is_relative_to(p) for s in secret)]
@@ -85,7 +85,7 @@ def available() -> list[str]:
 
 
 def command(kind: str, files: SandboxFiles, program: list[str]) -> list[str]:
-    """The command line that starts `program`, one, too, with this kind of isolation; each call gives another user."""
+    """Return the command line that starts the command `program` isolated in this way, each time as a different user."""
     if kind == "bwrap":
         return _bwrap(files, program)
     if kind == "unshare":
@@ -94,7 +94,7 @@ def command(kind: str, files: SandboxFiles, program: list[str]) -> list[str]:
 
 
 def counts_processes(kind: str) -> bool:
-    """Whether the kernel counts a sandbox's processes apart from this user's others: for root, and since Linux 5.14."""
+    """Return whether the kernel counts a sandbox's processes separately: for root, and since Linux 5.14."""
     release = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
     return kind != "none" and (os.getuid() == 0 or release >= (5, 14))
 

@@ -1,4 +1,4 @@
-"""Inside the namespaces that `unshare` has made: an empty file system with what is visible in it, then the program.
+"""Inside the namespaces made by `unshare`, mount an empty file system with what is visible; then run the program.
 
 python -I -S mounts.py PLAN    PLAN is JSON, see isolation.py; only the standard library is there
 
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _place(path: str, folder: bool) -> None:
-    """Something to mount on, unless it is there."""
+    """Create a mount point, unless it exists."""
     if os.path.lexists(path):
         return
     if folder:

@@ -1,4 +1,4 @@
-"""The program inside a sandbox: sees one student's answers, each in children forked from it, and says what it saw.
+"""Run inside a sandbox: observe one student's answers, each in forked children, and report what was seen.
 
 python -m grader.classroom.sandbox.sandbox_child --cache FOLDER [--processes 512] [--parent PID]
 
@@ -48,7 +48,7 @@ START = 90.0  # seconds for a pair of processes to start, on a machine that is b
 
 
 def main() -> None:
-    """Until stdin ends."""
+    """Answer requests until stdin ends."""
     parser = argparse.ArgumentParser(prog="python -m grader.classroom.sandbox.sandbox_child", description=__doc__)
     parser.add_argument("--cache", type=Path, required=True, help="of compiled operations; only read")
     parser.add_argument("--processes", type=int, help="the most processes and threads of this user")
@@ -124,9 +124,9 @@ def _see(request: See) -> Results:
 
 
 def _measure(request: Measure, compiled: Path) -> Results:
-    """Return what the programs of a submission do. All that is read of it here is data.
+    """Measure the programs of a submission, which is read here only as data.
 
-    compiled  a folder of this sandbox, which runs no submission: who hands in the same program has it compiled once
+    compiled  a folder of this sandbox, which runs no submission: equal programs are compiled once
     """
 
     def look() -> object:

@@ -1,4 +1,4 @@
-"""What is said between a sandbox and the process that grades: `wire` makes lines of JSON of it."""
+"""Define the messages between a sandbox and the grading process, which `wire` turns into lines of JSON."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from grader.see.observation import ProcessResult
 
 @dataclass(frozen=True)
 class Task:
-    """What a sandbox has to know of an exercise: nothing by which an answer could tell what is right.
+    """The facts about an exercise that a sandbox needs, none of which reveals the right result.
 
     how        "call", or "export": the function is traced on arrays of zeros, and the program is what comes back
     work       whether what a device multiplies in a function that is called is counted
@@ -75,12 +75,12 @@ class Reply:
 
 @dataclass(frozen=True)
 class Ready(Reply):
-    """There may be requests."""
+    """The sandbox is ready for requests."""
 
 
 @dataclass(frozen=True)
 class Ask(Reply):
-    """Before the Results of an answer: what it asks of the n-th argument that stayed outside."""
+    """A question of an answer, before its Results, to the n-th argument that stayed outside."""
 
     n: int
     x: int
@@ -88,14 +88,14 @@ class Ask(Reply):
 
 @dataclass(frozen=True)
 class Results(Reply):
-    """How each process of an answer ended, and what it saw."""
+    """The end of each process of an answer, and what it saw."""
 
     results: tuple[ProcessResult, ...]
 
 
 @dataclass(frozen=True)
 class Reach(Reply):
-    """How many processes of a pair started; which of the paths can be read, and which can be written.
+    """The abilities of a sandbox: how many processes of a pair started; the paths it can read, and can write.
 
     refused  whether the kernel refuses what `system_calls` lists
     """

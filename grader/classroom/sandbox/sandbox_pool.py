@@ -1,6 +1,6 @@
-"""Sandboxes from outside: one is a process that is asked line by line; several are open at a time.
+"""Run sandboxes from outside: each is a process that answers line by line; several are open at a time.
 
-What a sandbox says comes from the submission's own process and is taken for no more than that: a line of limited
+The reply of a sandbox comes from the submission's own process and is treated as nothing more: a line of limited
 length, within a limited time, handed on unread.
 """
 
@@ -30,7 +30,7 @@ GRACE = 30.0  # seconds for a reply beyond the answer's own limit
 
 
 class SandboxLost(Exception):
-    """The sandbox has ended, or was ended; the message key says why."""
+    """The error of a sandbox that has ended, or was ended; the message key says why."""
 
 
 Answer = tuple[str, str]  # a student, and an exercise
@@ -56,7 +56,7 @@ Arrived = Callable[[Answer, bytes | str], object]  # the reply's line as it came
 
 
 class Sandbox:
-    """One isolated process. `ask` sends a request; `turn` says None until the reply has come."""
+    """One isolated process. `ask` sends a request; `turn` returns None until the reply has come."""
 
     def __init__(self, kind: str, files: SandboxFiles, share: shares.Shares | None = None) -> None:
         bare = kind == "none"
@@ -92,7 +92,7 @@ class Sandbox:
         self._allowed = memory
 
     def tell(self, request: Request) -> None:
-        """Answer what came on the way to the reply, which is due when it was."""
+        """Answer a question that came before the reply, whose deadline stays the same."""
         self._unsent += json_lines.encode(encode(request))
 
     def turn(self) -> bytes | None:
@@ -131,7 +131,7 @@ class Sandbox:
         return bool(self._allowed) and used.get(self.pid, 0) > self._allowed * 2**30
 
     def close(self, others: frozenset[int]) -> None:
-        """End the sandbox and whatever it left: every child of ours, but for `others`."""
+        """End the sandbox and everything that it left: every child of ours, except `others`."""
         self._process.end()
         if self._process.stdout:
             self._process.stdout.close()
@@ -141,7 +141,7 @@ class Sandbox:
 
 
 def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived: Arrived) -> None:
-    """Ask it all, `jobs` sandboxes at a time; one that ends costs the request under way, and a new one goes on."""
+    """Ask all questions, `jobs` sandboxes at a time; one that ends loses its current request, and a new one goes on."""
     processes.adopt_orphans()
     before = frozenset(processes.children())  # of the program that asks
     waiting = deque(item for item in work if item)
@@ -186,7 +186,7 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
 
 
 def _asked(sandbox: Sandbox, item: Work) -> Question | None:
-    """Return the next question of these that still is one, once the sandbox has been asked it."""
+    """Ask the sandbox the next of these questions that is still open, and return it."""
     while item:
         question = item.popleft()
         if request := question.make():
@@ -201,7 +201,7 @@ def _shut(sandbox: Sandbox, open_: dict[Sandbox, tuple[Work, Question | None]], 
 
 
 def attempt(kind: str, files: SandboxFiles, paths: list[str]) -> Reach:
-    """What a sandbox of this kind can do and reach, as sandbox_child.py says. Raises SandboxLost when none opens."""
+    """Ask sandbox_child.py what a sandbox of this kind can do and reach. Raises SandboxLost if none opens."""
     processes.adopt_orphans()
     before = frozenset(processes.children())
     sandbox = Sandbox(kind, files)

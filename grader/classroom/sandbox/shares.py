@@ -1,4 +1,4 @@
-"""An equal share of the processors for each sandbox, however many processes it starts: a control group for each.
+"""Give each sandbox an equal share of the processors, however many processes it starts, by a control group for each.
 
 Where we may make groups: as root, or in what systemd has delegated to us, as by
 `systemd-run --user --scope -p Delegate=yes python -m lessons class …`. Sources: the kernel's documentation,
@@ -39,7 +39,7 @@ class Shares:
         return ["/bin/sh", "-c", ENTER, str(group / PROCESSES), *command]
 
     def work(self) -> bool:
-        """Whether a process can be put into a group of its own: a container may show groups that nobody may change."""
+        """Return whether a process can be put into its own group: a container may show groups that are read-only."""
         command = self.enter([])
         if not command:
             return False
@@ -47,7 +47,7 @@ class Shares:
         return subprocess.run([*shell, WRITE, procs], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
     def close(self) -> None:
-        """Remove the groups, whose processes have been ended: the kernel does so only when nobody is left in one."""
+        """Remove the groups, whose processes have been ended: the kernel removes only empty ones."""
         end = time.monotonic() + PATIENCE
         while True:
             for group in list(self._groups):
@@ -61,7 +61,7 @@ class Shares:
 
 @contextlib.contextmanager
 def made(root: Path = Path("/")) -> Iterator[Shares | None]:
-    """Shares for the sandboxes that are opened within; None where this process may not make groups."""
+    """Make shares for the sandboxes that are opened in the block; None if this process may not make groups."""
     with contextlib.ExitStack() as stack:
         above = _first(root) or stack.enter_context(_second(root))
         shares = Shares(above) if above else None
@@ -71,14 +71,14 @@ def made(root: Path = Path("/")) -> Iterator[Shares | None]:
 
 
 def _first(root: Path) -> Path | None:
-    """Version 1, whose groups may have processes and groups in them."""
+    """Make groups in version 1, in which a group may contain both processes and groups."""
     group = group_of_this_process(root, "cgroup", "cpu", "cpu")
     return group.place if group and (group.place / PROCESSES).exists() else None
 
 
 @contextlib.contextmanager
 def _second(root: Path) -> Iterator[Path | None]:
-    """Version 2: who shares out has no processes beside the groups, so we go into one of our own."""
+    """Make groups in version 2, in which a parent group has no processes, so we move into a group of our own."""
     group = group_of_this_process(root, "cgroup2", "rw")
     place = group.place if group else None
     leaf, pid = (place or root) / f"minipod-{os.getpid()}", str(os.getpid())

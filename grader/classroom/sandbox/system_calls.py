@@ -1,6 +1,6 @@
-"""System calls that no answer needs and that reach beyond a room: the kernel refuses them to it and to its children.
+"""Refuse system calls that no answer needs and that reach beyond a sandbox, to it and to its children.
 
-Keys outlive the room that made them, and a later one with the same user could read them. System V memory belongs to no
+Keys outlive the sandbox that made them; a later one with the same user could read them. System V memory belongs to no
 process, and a file in memory to none either while it is on its way through a socket: neither is counted then. In a
 namespace of its own a process may mount: what it writes there nobody counts, and it has every capability there.
 Sources: `man 2 seccomp`, `man 7 keyrings`, `man 7 namespaces`, linux/filter.h, linux/audit.h, linux/sched.h.
@@ -39,7 +39,7 @@ _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
 def refuse() -> bool:
-    """Have them refused from now on; whether the kernel does so, which it cannot on a machine that is not listed."""
+    """Have the kernel refuse the calls from now on; return whether it does, which needs a machine that is listed."""
     if sys.platform != "linux" or platform.machine() not in NUMBERS:
         return False
     code = _program(*NUMBERS[platform.machine()], CLONE[platform.machine()])
@@ -57,7 +57,7 @@ def _program(machine: int, calls: dict[str, int], clone: int) -> bytes:
     lines: list[tuple[int, int, int, int]] = []
 
     def where(code: int, value: int, yes: int | None = None, no: int | None = None) -> None:
-        """A comparison; None: the next line."""
+        """Encode a comparison; None: the next line."""
         here = len(lines) + 1
         lines.append((code, 0 if yes is None else yes - here, 0 if no is None else no - here, value))
 

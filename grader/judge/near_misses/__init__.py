@@ -1,4 +1,4 @@
-"""What a wrong answer nearly is, when no known mistake explains it: one sentence's worth, or nothing.
+"""Diagnose, in at most one sentence, what a wrong answer comes close to, if no known mistake explains it.
 
 Computed from what was seen of the answer and the solution, over all cases: a diagnosis has to hold for all that are
 wrong.
@@ -20,7 +20,7 @@ from grader.see.observation import Traffic
 def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Message | None:
     """Return the diagnosis of a wrong answer, or None. `verdict`, `right` and `answer` as in `verdict.judge`.
 
-    An error is explained, too, where it is one of the usual ones.
+    An error is explained, too, if it is one of the usual ones.
     """
     if verdict.reason == "crashed":
         if spec.processes > 1 and verdict.signal == "SIGABRT":

@@ -1,4 +1,4 @@
-"""Numbers that are wrong by what an argument explains, or as if there were none: each function is one diagnosis."""
+"""Diagnose numbers that are wrong in a way that an argument explains, or as if there were no arguments."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Arrays of the right shape with wrong numbers: each function is one diagnosis, or None."""
+"""Diagnose arrays of the right shape with wrong numbers: each function gives one diagnosis, or None."""
 
 from collections.abc import Callable
 from typing import Any

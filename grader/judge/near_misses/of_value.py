@@ -1,4 +1,4 @@
-"""What a value that differs nearly is: one look after another, from what is sure to what is likely."""
+"""Diagnose what a wrong value comes close to: try one diagnosis after another, from certain to likely."""
 
 import functools
 import math
@@ -27,7 +27,7 @@ LOOKS = (trees.other_kind, trees.names, trees.elements, trees.dtype, trees.spell
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong value, of one process in one case, beside all others.
+    """A wrong value, of one process in one case, together with all others.
 
     difference  what differs first in it
     """
@@ -45,22 +45,22 @@ class Wrong:
 
     @property
     def whole(self) -> tuple[Value | None, Value | None]:
-        """Return what came back and what was expected, the whole of it."""
+        """Return the whole result and the whole expected value."""
         return self.answers[self.place][self.case].value, self.right[self.place][self.case].value
 
     @property
     def part(self) -> Both:
-        """Of these, what differs first."""
+        """Return the first differing part of these."""
         return self.difference.got, self.difference.expected
 
     @property
     def row(self) -> Both:
-        """The list of texts or numbers in which that stands; else the part itself."""
+        """Return the list of texts or numbers that contains the part; else the part itself."""
         return self.difference.inside[1:] if self.difference.inside else self.part
 
     @functools.cached_property
     def parts(self) -> list[Both]:
-        """The whole, the row and the part, as far as they are not the same."""
+        """Return the whole, the row and the part, as far as they differ from each other."""
         pairs = [self.row, self.part] if self.difference.inside else [self.part]
         got, expected = self.whole
         if self.difference.path and got and expected and self.row != (got, expected):
@@ -69,14 +69,14 @@ class Wrong:
 
     @functools.cached_property
     def alone(self) -> bool:
-        """Return whether nothing else is wrong than the row."""
+        """Return whether nothing but the row is wrong."""
         got, expected = self.whole
         at = self.difference.inside[0] if self.difference.inside else self.difference.path
         return got is None or expected is None or trees.others_right(got, expected, at, self.tolerance)
 
     @property
     def _speaks_for_row(self) -> bool:
-        """Whether the row in which the part stands, if any, is right but for the part, or wrong by the same number."""
+        """Return whether the row of the part, if any, is right except for the part, or wrong by the same number."""
         if not self.difference.inside:
             return True
         _, got, expected = self.difference.inside
@@ -88,7 +88,7 @@ class Wrong:
 
     @property
     def everywhere(self) -> tuple[list[Observation], list[Observation]]:
-        """Return what every process saw in this case, and what it should have."""
+        """Return what every process returned in this case, and what it should have returned."""
         return [p[self.case] for p in self.answers], [p[self.case] for p in self.right]
 
     @functools.cached_property
@@ -177,12 +177,12 @@ _LOOKS = (
 
 
 def of_value(wrong: Wrong) -> Message | None:
-    """Return the first that can be said of a wrong value."""
+    """Return the first diagnosis of a wrong value."""
     return next(filter(None, (look(wrong) for look in _LOOKS)), None)
 
 
 def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
-    """Return what may be said of numbers that mean this."""
+    """Return the diagnoses that make sense for numbers with this meaning."""
     if meaning in ("id", "label"):
         return numbers.OF_IDS
     if meaning == "index":
@@ -191,7 +191,7 @@ def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
 
 
 def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pairs: list[Pair]) -> Message | None:
-    """The first diagnosis that holds for every pair; of NaN and infinities it is enough that the first pair has them.
+    """Return the first diagnosis that holds for every pair; NaN and infinities need to be in the first pair only.
 
     What holds for the case that is shown and for no other holds by accident: an axis of length 1, two equal sizes.
     """
@@ -229,12 +229,12 @@ SMALL = 64  # a whole number up to here may be n times another by accident
 
 
 def _by_chance(message: Message, p: Pair) -> bool:
-    """Whether a small number is n times the right one, or a part of it: that tells nothing of how it came about."""
+    """Return whether a small number is a multiple or a fraction of the right one, which tells nothing of its origin."""
     return message.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
 
 
 def multiple(pairs: list[Pair]) -> Message | None:
-    """Single numbers, each of them several times what it should be, or part of it, by another factor every time."""
+    """Diagnose single numbers that are a multiple or a fraction of the right ones, by a different factor each time."""
     if len(pairs) < 2 or any(p.expected.size != 1 or p.got.size != 1 for p in pairs):
         return None
     both = [(p.got.item(), p.expected.item()) for p in pairs]
@@ -269,7 +269,7 @@ def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
 
 
 def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> Setting:
-    """How many devices a case is about: of the expected array, the mesh or the arrays given, else all there are."""
+    """Return a case's number of devices: of the expected array, the mesh or the arguments, else all."""
     given = leaves(Tuple(args)).values()
     right = leaves(expected).values() if expected else ()
     meshes = [dict(x.axes) for x in given if isinstance(x, Mesh)]
@@ -281,7 +281,7 @@ def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> S
 
 
 def _pairs(spec: Spec, answers: Seen, right: Seen, shown: tuple[int, int], path: str) -> list[Pair]:
-    """The wrong cases at one place of the tree as arrays, the one that is shown first; none where it has no numbers."""
+    """Return the wrong cases at one place of the tree as arrays, the shown case first; empty without numbers."""
     pairs = []
     every = [(i, n) for n in range(len(answers[0])) for i in range(len(answers))]
     for i, n in sorted(every, key=lambda c: c != shown):

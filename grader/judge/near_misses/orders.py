@@ -1,4 +1,4 @@
-"""Arrays that hold the right numbers in another order: each function is one diagnosis, or None."""
+"""Diagnose arrays with the right numbers in a different order: each function gives one diagnosis, or None."""
 
 from itertools import permutations
 
@@ -74,7 +74,7 @@ def _dealt(places: np.ndarray) -> bool:
 
 
 def permutation(p: Pair, g: np.ndarray, e: np.ndarray) -> np.ndarray | None:
-    """places with g = e[places], when the rows of two matrices are the same but for their order."""
+    """Return places with g = e[places], if the rows of two matrices are the same except for their order."""
     if not 3 <= len(g) <= MOST_ROWS or g.shape != e.shape or not np.isfinite(g).all():
         return None
     weights = np.random.default_rng(0).normal(size=g.shape[1])

@@ -1,4 +1,4 @@
-"""Two arrays beside each other, and what a diagnosis needs to know about the case that they come from."""
+"""Compare two arrays, with the facts about their case that a diagnosis needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Pair:
-    """What came back and what should have, as f64 or c128, of any shapes.
+    """The result and the expected value, as f64 or c128, of any shapes.
 
     whole   both hold whole numbers or booleans, which must be equal
     array   what came back is an array; an int or a tuple of ints may as well be the number of a process
@@ -64,18 +64,18 @@ class Pair:
         return x.size > 1 and not self.like(x, np.full(x.shape, x.flat[0]))
 
     def long_axes(self, least: int = 2) -> list[int]:
-        """Return the axes along which there is something to tell: long enough, and the numbers differ."""
+        """Return the dimensions that can tell something: long enough, with differing numbers."""
         return [a for a, n in enumerate(self.expected.shape) if least <= n <= MOST_ROWS and self.varied(self.expected)]
 
     def pieces(self) -> tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...]:
-        """Return the blocks, where there are several."""
+        """Return the blocks, if there are several."""
         return self.blocks if len(self.blocks) > 1 else ()
 
 
 def pair(
     got: Sequence[Value | None], expected: Sequence[Value | None], place: int, tolerance: float, setting: Setting
 ) -> Pair | None:
-    """Values as arrays, or None where they are not numbers.
+    """Return values as arrays, or None if they are not numbers.
 
     got, expected  the same part of the tree in every process; place: the process meant
     """

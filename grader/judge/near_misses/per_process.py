@@ -1,4 +1,4 @@
-"""Answers of several processes beside one another."""
+"""Compare the answers of several processes."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ def of_another(answers: Cases, right: Cases, path: str, place: int, tolerance: f
 
 
 def _returned(case: Observation, right: Observation, tolerance: float) -> bool:
-    """Return whether all that came back is what was to come: one part of it may be so by accident."""
+    """Return whether the whole result is the expected one: a part of it may be right by accident."""
     return bool(case.value and right.value and difference(case.value, right.value, tolerance) is None)
 
 

@@ -1,4 +1,4 @@
-"""Right values in the wrong place, printed otherwise, or sent at too high a cost: what it looks like."""
+"""Diagnose right values that are in the wrong place, printed differently, or sent at too high a cost."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from grader.see.values import Value
 
 
 def placement(got: Value | None, expected: Value | None) -> Message | None:
-    """Of an array whose values are right."""
+    """Diagnose the placement of an array whose values are right."""
     if not (isinstance(got, Array) and got.jax and isinstance(expected, Array)):
         return Message("host-copy")
     mine, right = got.where, expected.where
@@ -38,7 +38,7 @@ def placement(got: Value | None, expected: Value | None) -> Message | None:
 
 
 def cuts(x: Array) -> list[int]:
-    """Into how many pieces each axis is cut."""
+    """Return the number of pieces into which each dimension is split."""
     starts = [[bounds[axis][0] for bounds in x.where.values()] for axis in range(len(x.shape))]
     return [len(set(of_axis)) or 1 for of_axis in starts]
 
@@ -48,7 +48,7 @@ def _axes(pieces: Sequence[int]) -> str:
 
 
 def printed(got: str, expected: str) -> Message | None:
-    """Of text that one process printed."""
+    """Diagnose the text that one process printed."""
     numbers, right = (re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", text) for text in (got, expected))
     if not right:
         return None
@@ -64,7 +64,7 @@ def _rounded(x: str, y: str) -> bool:
 
 
 def budget(traffic: Traffic, limit: Budget, solution: Traffic) -> Message | None:
-    """Of a program that is over its budget. solution: what the solution's program sends."""
+    """Diagnose a program that is over its budget. solution: what the solution's program sends."""
     total = traffic.total or 0
     used = {transfer.op for transfer in traffic.transfers}
     other = sorted(used - limit.ops)

@@ -1,4 +1,4 @@
-"""The usual errors of JAX, told by their type and their words; each has a sentence in messages.toml."""
+"""Recognise the usual errors of JAX by their type and text; each has a sentence in messages.toml."""
 
 import re
 
@@ -98,7 +98,7 @@ def explained(kind: str, text: str) -> Message | None:
 
 
 def _beyond(text: str) -> int | None:
-    """The device that the axis lacks, where no device stands twice in the pairs: JAX takes numbers modulo its size."""
+    """Return the device beyond the axis, if the pairs name none twice: JAX takes numbers modulo the axis's size."""
     pairs = re.findall(r"\((-?\d+), (-?\d+)\)", text)
     sources, targets = ({int(pair[i]) for pair in pairs} for i in (0, 1))
     if not pairs or len(sources) < len(pairs) or len(targets) < len(pairs):

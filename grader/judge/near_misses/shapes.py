@@ -1,4 +1,4 @@
-"""Arrays of another shape than expected: each function is one diagnosis, or None."""
+"""Diagnose arrays of an unexpected shape: each function gives one diagnosis, or None."""
 
 import numpy as np
 

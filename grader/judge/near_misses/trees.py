@@ -1,4 +1,4 @@
-"""Values of another kind or in another arrangement than expected, and whole numbers: each function is one diagnosis."""
+"""Diagnose values of an unexpected type or arrangement, and whole numbers: each function gives one diagnosis."""
 
 import re
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def other_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def names(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """Keys that are missing or too many; the right values under the wrong names, or without any."""
+    """Diagnose missing or unexpected keys, and right values under wrong names or without names."""
     if not isinstance(expected, Dict):
         return None
     if isinstance(got, List | Tuple) and len(got.items) == len(expected.items):
@@ -77,7 +77,7 @@ def names(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """Of a sequence: in another order, too many, one instead of several."""
+    """Diagnose a sequence: in a different order, with extra elements, one instead of several."""
     if not (isinstance(expected, List | Tuple) and expected.items):
         return None
     right = expected.items
@@ -95,7 +95,7 @@ def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def _in_order(less: Sequence[Value], more: Sequence[Value], tolerance: float) -> bool:
-    """Return whether what is left of `more` is `less`, in its order, when some elements are taken out."""
+    """Return whether `less` is `more`, in the same order, without some elements."""
     rest = iter(more)
     return all(any(alike(x, item, tolerance) for x in rest) for item in less)
 
@@ -109,7 +109,7 @@ def others_right(got: Value, expected: Value, path: str, tolerance: float) -> bo
 
 
 def other_ids(got: Value, expected: Value) -> Message | None:
-    """Of a list of ids: which are missing, and which do not belong to it."""
+    """Diagnose a list of ids: those that are missing, and those that do not belong to it."""
     if not (isinstance(got, List | Tuple) and isinstance(expected, List | Tuple) and got.items and expected.items):
         return None
     if not all(isinstance(x, Int) for x in (*got.items, *expected.items)):
@@ -186,7 +186,7 @@ def an_argument(got: Value, args: Sequence[Value]) -> Message | None:
 
 
 def arrays_given(args: Sequence[Value]) -> list[tuple[int, str, Array]]:
-    """Return the small arrays among the arguments: which argument, where in it, the array."""
+    """Return the small arrays among the arguments: (argument, place in it, array)."""
     return [
         (n, path, x)
         for n, arg in enumerate(args)
@@ -196,7 +196,7 @@ def arrays_given(args: Sequence[Value]) -> list[tuple[int, str, Array]]:
 
 
 def shapes_of_leaves(got: Value, expected: Value) -> Message | None:
-    """Of a tree of arrays of which several have another shape than they should: each with both shapes."""
+    """Diagnose a tree in which several arrays have the wrong shape: each with both shapes."""
     mine, right = leaves(got), leaves(expected)
     if mine.keys() != right.keys():
         return None

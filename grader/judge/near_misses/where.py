@@ -1,4 +1,4 @@
-"""Which of the numbers differ: the padding, what some of the devices should hold, a block."""
+"""Find which of the numbers differ: the padding, the parts of some devices, a block."""
 
 import numpy as np
 
@@ -53,6 +53,6 @@ def _devices(p: Pair, bad: np.ndarray, values: dict[str, object]) -> Message | N
 
 
 def _box(bad: np.ndarray) -> str:
-    """Return the smallest block that holds all that is marked: `[4:8, 0:5]`."""
+    """Return the smallest block that contains everything marked: `[4:8, 0:5]`."""
     marked = np.argwhere(bad)
     return "[" + ", ".join(f"{a}:{b + 1}" for a, b in zip(marked.min(0), marked.max(0), strict=True)) + "]"
