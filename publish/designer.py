@@ -14,7 +14,7 @@ from dataclasses import asdict
 from minipod import traffic
 from minipod.chips import CHIPS
 from minipod.choose import SHAPES, Model
-from minipod.choose.designs import AXES, laid, pace
+from minipod.choose.designs import AXES, laid, of_fsdp, pace
 from minipod.pods import recorded
 from minipod.pods.slices import Slice, slice_of
 from minipod.torus import box
@@ -41,7 +41,15 @@ PACED = (
 )
 # Chapter 9's model of 201 million parameters, f32, of which everything is kept.
 BOOK = Model(
-    256 * 1024 * 2 + 32 * 1024 + 16 * (4 * 1024**2 + 2 * 1024 * 4096), 16, 1024, 1, 32, weight=4, state=4, again=False
+    256 * 1024 * 2 + 32 * 1024 + 16 * (4 * 1024**2 + 2 * 1024 * 4096),
+    16,
+    1024,
+    1,
+    32,
+    weight=4,
+    gradient=4,
+    state=4,
+    again=False,
 )
 
 
@@ -82,6 +90,7 @@ def machine(on: Slice) -> dict[str, object]:
         "chips": on.chips,
         "shape": on.shape,
         "slices": on.count,
+        "fsdp": of_fsdp(on, on.devices),
         "flops": chip.peak("bf16"),
         "bandwidth": chip.bandwidth,
         "room": on.generation.limit * 2**30,

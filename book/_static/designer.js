@@ -48,12 +48,14 @@ function design(of, machine, by) {
     const at = found.findIndex(([called]) => called === pace);
     if (at < 0 || !bytes) return;
     const axes = found[at][1], g = times(axes.map(axis => by[axis])), [each, least, known] = machine.paces[line[at]];
-    const share = op === "collective-permute" ? 1 : (op === "all-reduce" ? 2 : 1) * (g - 1) / g;
-    messages.push({ name, op, axes, bytes, times: n, sent: share * bytes * n, seconds: Math.max(each * bytes, least) * n, known: !!known });
+    const passes = op === "all-reduce" ? 2 : 1, share = op === "collective-permute" ? 1 : passes * (g - 1) / g;
+    const twice = pace === "fsdp" ? passes : 1; // the pace listed for fsdp is an all-gather's
+    messages.push({ name, op, axes, bytes, times: n, sent: share * bytes * n, seconds: Math.max(each * bytes, least) * twice * n, known: !!known });
   };
   const part = n => n / of.layers / by.tensor, activation = width / micro, runs = layers * ticks;
-  say("weights", "all-gather", "fsdp", of.weight * part(dense + spread), 2 * runs);
-  say("gradients", "reduce-scatter", "fsdp", of.gradient * part(dense + spread), runs);
+  const [gather, scatter] = by.fsdp === machine.devices ? machine.fsdp : ["all-gather", "reduce-scatter"];
+  say("weights", gather, "fsdp", of.weight * part(dense + spread), layers + runs);
+  say("gradients", scatter, "fsdp", of.gradient * part(dense + spread), runs);
   say("gradients", "all-reduce", "dense", of.gradient * part(dense) / by.fsdp, runs);
   say("gradients", "all-reduce", "spread", of.gradient * part(spread) / by.fsdp, runs);
   say("sums", "all-reduce", "sums", activation, (of.sums + again * (Math.floor(of.sums / 2) - 1)) * runs);
@@ -67,7 +69,7 @@ function design(of, machine, by) {
     state: of.state * own / by.fsdp,
     gradients: of.gradient * own / by.fsdp * (by.stage > 1 ? 2 : 1),
     copy: of.state > of.weight ? of.weight * own / by.fsdp : 0,
-    gathered: by.fsdp > 1 ? (of.weight + of.gradient) * own / layers : 0,
+    gathered: by.fsdp > 1 ? (of.weight * (by.stage > 1 ? layers : 1) + of.gradient) * own / layers : 0,
     inputs: layers * width * ticks / micro,
     inside: (inside + wholeKeys + SCORES * scores) / micro * (of.again ? 1 : layers),
   };

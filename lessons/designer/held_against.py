@@ -76,7 +76,15 @@ def cases():
     for rows, end in ((16, ""), (512, "_512")):
         for name, sizes in TRAINED.items():
             of = Model(
-                LARGE, 16, 1024, rows, 32, weight=4, state=4, again=False
+                LARGE,
+                16,
+                1024,
+                rows,
+                32,
+                weight=4,
+                gradient=4,
+                state=4,
+                again=False,
             )
             yield case(
                 "ch09_training",
@@ -87,7 +95,7 @@ def cases():
             )
     for name, (on, layers, width, rows) in STEPS.items():
         params = 12 * layers * width**2 + (2 * 256 + 1024) * width
-        of = Model(params, layers, width, rows, 1024, gradient=2)
+        of = Model(params, layers, width, rows, 1024)
         yield case("ch17_step", f"{name}_nothing", on, "fsdp=16", of)
     yield from six_axes()
     yield from published()
@@ -98,7 +106,7 @@ def stack(name, on, sizes):
     layers, width, hidden = STACKS[size]
     of = Model(
         2 * layers * width * hidden, layers, width, 2 ** int(power), 1,
-        sums=2, gradient=2, state=2, inside=hidden / width, again=False,
+        sums=2, state=2, inside=hidden / width, again=False,
     )  # fmt: skip
     return case("ch15_pods", name, on, sizes, of)
 
@@ -108,7 +116,7 @@ def six_axes():
     dense = 8 * (2 * 4096**2 + 2 * 4096 * 1024)
     mlp = 8 * 2 * 4096 * 16384
     of = Model(
-        dense + mlp, 8, 4096, 8, 2048, gradient=2, state=2, inside=11.5,
+        dense + mlp, 8, 4096, 8, 2048, state=2, inside=11.5,
         last=mlp / 2 / (dense + mlp), kv=0.5, heads=32,
     )  # fmt: skip
     experts = replace(

@@ -107,15 +107,15 @@ def summary(of: Model, first: Choice, on: str) -> str:
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
     return (
-        f"Assumptions: {of.layers} layers of width {of.width}; Adam in f32, arithmetic and weights sent in bf16, "
-        f"gradients in f32; layers recomputed in the backward pass; each device at its peak.\n"
+        f"Assumptions: {of.layers} layers of width {of.width}; Adam in f32; arithmetic in bf16, "
+        f"in which weights and gradients are sent; layers recomputed in the backward pass; each device at its peak.\n"
         f"{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
-        "Compared with more than 40 compiled plans, arithmetic is within 2 %; bytes sent are within 2 %, too, but with "
-        "FSDP 0.5 to 1.5 times the plan's; bytes held, if layers are recomputed, are 0.65 to 1.2 times. So a layout "
-        f'counts as fitting only if {CLOSE[of.again]:g} times as much would fit, including what the column "holds" '
-        "leaves out: attention scores, unless a kernel keeps them in the core, and the logits of "
-        f"{VOCABULARY:,} tokens.\n"
+        "Compared with more than 40 compiled plans, arithmetic is within 2 %, and bytes sent are within 7 %, except "
+        "where libtpu gathers f32 weights in bf16; bytes held, if layers are recomputed, are 0.8 to 1.2 times the "
+        f"plan's. So a layout counts as fitting only if {CLOSE[of.again]:g} times as much would fit, including "
+        'what the column "holds" leaves out: attention scores, unless a kernel keeps them in the core, and the logits '
+        f"of {VOCABULARY:,} tokens.\n"
         "To compile it, once a function of yours returns the step and its arguments on this mesh:\n"
         f"minipod plan yours.py:program --on {on} --mesh {axes}"
     )

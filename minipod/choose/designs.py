@@ -99,7 +99,8 @@ def design(of: Model, on: Slice | str, **sizes: int) -> Design:
         raise ValueError(wrong)
     chip = CHIPS[slice_.generation.chip]
     messages = tuple(
-        _message(*each, pace(str(slice_), tuple(every.values()), each[1], each[2])) for each in _messages(of, every)
+        _message(*each, pace(str(slice_), tuple(every.values()), each[1], each[2]))
+        for each in _messages(of, every, slice_)
     )
     seconds = Seconds(
         _compute(of, every, chip), memory_seconds(_moved(of, every), chip), sum(m.seconds for m in messages)
@@ -136,14 +137,31 @@ def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
     return ""
 
 
-def _messages(of: Model, by: dict[str, int]) -> Iterator[tuple[str, str, tuple[str, ...], float, int]]:
+def of_fsdp(on: Slice, fsdp: int) -> tuple[str, str]:
+    """Return the collectives along fsdp of this size: one that gathers weights, one that sums gradients.
+
+    If fsdp takes all of a TPU slice, libtpu 0.0.52 writes an all-reduce, which sends twice as much, in place of the
+    reduce-scatter on a square from 4 × 4 on and on a box from 2 × 2 × 2 on; from 4 × 4 × 4 on in place of the
+    all-gather, too. Seen for weights of 128 MB on the slices of v4, v5e, v5p and v6e; nothing is known of 7x.
+    """
+    gather, scatter = "all-gather", "reduce-scatter"
+    if fsdp == on.devices == on.chips and on.count == 1:
+        if len(on.shape) == 3 and min(on.shape) > 1:
+            return "all-reduce" if on.chips >= 64 else gather, "all-reduce"
+        if len(on.shape) == 2 and on.shape[0] == on.shape[1] >= 4:
+            return gather, "all-reduce"
+    return gather, scatter
+
+
+def _messages(of: Model, by: dict[str, int], on: Slice) -> Iterator[tuple[str, str, tuple[str, ...], float, int]]:
     """Yield (name, op, axes, bytes of the array, times) of each kind of collective."""
     layers, ticks, micro = _pipeline(of, by)
     dense, spread = (n / of.layers / by["tensor"] for n in (of.params - of.spread, of.spread / by["expert"]))
     fsdp, again = by["fsdp"], int(of.again)
-    if fsdp > 1:
-        yield "weights", "all-gather", ("fsdp",), of.weight * (dense + spread), 2 * layers * ticks
-        yield "gradients", "reduce-scatter", ("fsdp",), of.gradient * (dense + spread), layers * ticks
+    if fsdp > 1:  # with stages, the weights of the forward pass are gathered before the first tick, and kept
+        gather, scatter = of_fsdp(on, fsdp)
+        yield "weights", gather, ("fsdp",), of.weight * (dense + spread), layers * (1 + ticks)
+        yield "gradients", scatter, ("fsdp",), of.gradient * (dense + spread), layers * ticks
     for part, over in ((dense, ("data", "expert", "sequence")), (spread, ("data", "sequence"))):
         if axes := tuple(axis for axis in over if by[axis] > 1 and part):
             yield "gradients", "all-reduce", axes, of.gradient * part / fsdp, layers * ticks
@@ -192,18 +210,19 @@ def _scores(of: Model, by: Mapping[str, int]) -> float:
 
 def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
     """Bytes by what they hold: the optimizer's state; gradients (with stages, the sum and those of one tick); the copy
-    of the weights for arithmetic; one layer's gathered weights and their gradient before it is scattered; the input of
-    each layer (with stages, for every tick); and the activations inside one layer, or inside all if none is recomputed.
+    of the weights for arithmetic; the gathered weights of one layer (with stages, of all), and one layer's gradient
+    before it is scattered; the input of each layer (with stages, for every tick); and the activations inside one layer,
+    or inside all if none is recomputed.
     """
     layers, ticks, micro = _pipeline(of, by)
-    params = _own(of, by) / by["fsdp"]
+    params, whole = _own(of, by) / by["fsdp"], _own(of, by) if by["fsdp"] > 1 else 0.0
     keys = of.kv * by["sequence"] if by["sequence"] > 1 else 0  # of whole sequences
     inside = (of.inside + keys) / by["tensor"] * _width(of, by) + SCORES * _scores(of, by)
     return {
         "state": of.state * params,
         "gradients": of.gradient * params * (2 if by["stage"] > 1 else 1),
         "copy": of.weight * params if of.state > of.weight else 0.0,
-        "gathered": (of.weight + of.gradient) * _own(of, by) / layers if by["fsdp"] > 1 else 0.0,
+        "gathered": (of.weight * (layers if by["stage"] > 1 else 1) + of.gradient) * whole / layers,
         "inputs": layers * _width(of, by) * ticks / micro,
         "inside": inside / micro * (1 if of.again else layers),
     }

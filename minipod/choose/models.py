@@ -33,7 +33,7 @@ class Model:
     length: int
     sums: int = 4
     weight: int = 2
-    gradient: int = 4
+    gradient: int = 2
     state: int = 12
     inside: float = 16
     again: bool = True
@@ -96,7 +96,6 @@ class Shape:
             self.width,
             rows,
             length,
-            gradient=2,
             inside=3 + kv + 3 * times * self.hidden / self.width,
             last=0 if self.experts else self.layers * self.width * self.hidden / self.params,
             kv=kv,

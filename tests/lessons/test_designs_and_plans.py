@@ -24,25 +24,12 @@ def cases():
 
 
 # Formula ÷ plan where it is not 1: what the compiler does otherwise, and the page says.
-SUMS_WHOLE = 0.75  # an all-reduce of whole gradients, of which each device keeps its part
-SOME_SUMS = 0.94  # of two weights out of seven
-ALL_SUMS = 0.5  # and one for each all-gather, too
+SOME_SUMS = 0.94  # whole gradients of two weights out of seven are summed by an all-reduce
 IN_BF16 = 1.5  # f32 weights are gathered in bf16
-BEFORE = 1.4  # the weights of the forward pass are gathered once, before the ticks of the stages
 OTHERWISE = {
-    "small_14 v5e:4x4 fsdp=16": SUMS_WHOLE,
-    "large_18 v6e:8x8 fsdp=64": SUMS_WHOLE,
-    "large_18 v5e:16x16 fsdp=256": SUMS_WHOLE,
-    "large_18 v5p:4x4x4 fsdp=64": ALL_SUMS,
-    "llama_1b_32x2048 v5e:4x4 fsdp=16": SUMS_WHOLE,
-    "llama_8b_128x2048 v5p:4x4x4 fsdp=64": ALL_SUMS,
-    "llama_8b_64x2048 v5p:4x4x4 stage=4,fsdp=16": BEFORE,
-    "llama_70b_256x2048 v5p:4x8x8 fsdp=256": ALL_SUMS,
     "llama_70b_256x2048 v5p:4x8x8 fsdp=64,tensor=4": SOME_SUMS,
     "large_fsdp_donated v5e:2x4 fsdp=8": IN_BF16,
     "large_fsdp_donated_512 v5e:2x4 fsdp=8": IN_BF16,
-    "one_nothing v5e:4x4 fsdp=16": SUMS_WHOLE,
-    "eight_nothing v5p:2x2x4 fsdp=16": SUMS_WHOLE,
 }
 
 
@@ -64,27 +51,21 @@ def test_what_the_command_says_of_these_plans_is_so(cases):
     fit = [case for case in cases if case.plan.fits]
     found = summary(of := model(8e9, 256, 4096), choices(of, "v5e:8x8")[0], "v5e:8x8")
     sentence = found[found.index("Compared with") : found.index(" So a layout")]
-    plans, work, close, *ranges = map(float, re.findall(r"\d+(?:\.\d+)?", sentence))
+    plans, work, close, *ranges = map(float, re.findall(r"\b\d+(?:\.\d+)?", sentence))
     assert len(fit) > plans and max(abs(case.work - 1) for case in fit) <= work / 100
-    otherwise = [case for case in fit if abs(case.sent - 1) > close / 100]
-    assert all("fsdp" in case.sizes for case in otherwise)
-    sent, held = [case.sent for case in otherwise], [case.held for case in fit if case.again]
-    assert [min(sent), max(sent), min(held), max(held)] == pytest.approx(ranges, abs=0.04)
+    otherwise = [name(case) for case in fit if abs(case.sent - 1) > close / 100]
+    assert otherwise == [each for each, way in OTHERWISE.items() if way == IN_BF16]
+    held = [case.held for case in fit if case.again]
+    assert [min(held), max(held)] == pytest.approx(ranges, abs=0.04)
 
 
 def test_the_compiler_does_otherwise_as_the_page_says(cases):
     for case in cases:
-        way = OTHERWISE.get(name(case))
-        if way in (SUMS_WHOLE, ALL_SUMS):
-            ops = {c.op for c in case.plan.collectives if c.bytes > 1000}
-            assert ops == {"all-reduce"} | ({"all-gather"} if way == SUMS_WHOLE else set()), name(case)
-        if way == SOME_SUMS:
+        if OTHERWISE.get(name(case)) == SOME_SUMS:
             reduced = [
                 c.op for c in case.plan.collectives if c.axes == ("fsdp",) and c.op != "all-gather" and c.bytes > 1e6
             ]
             assert (reduced.count("all-reduce"), reduced.count("reduce-scatter")) == (2, 4)
-        if way == BEFORE:
-            assert {c.times for c in case.plan.collectives if c.op == "all-gather"} == {8, 8 * 7}
 
 
 def test_bytes_sent_are_the_plans_axis_by_axis(cases):
@@ -113,11 +94,10 @@ def test_what_is_held_is_near_the_plan_and_what_fits_fits(cases):
 
 
 def test_what_bounds_is_what_bounds_the_plan(cases):
-    """But for two: one whose memory's time is 1.6 times the plan's, one whose arithmetic takes as long as its sums."""
+    """But for one, whose memory's time is 1.6 times the plan's."""
     fit = [case for case in cases if case.plan.fits]
     assert [name(c) for c in fit if c.design.seconds.bound != c.plan.seconds.bound] == [
         "large_tp_donated v5e:2x4 tensor=8",
-        "one_nothing v5e:4x4 fsdp=16",
     ]
     assert sum(not case.plan.fits for case in cases) == 3
 
@@ -138,7 +118,7 @@ def test_no_recorded_plan_that_does_not_fit_is_said_to_fit(cases):
         "data_parallel v5e:2x4": design(large, "v5e:2x4", data=8),
         "copies v5e:2x4": design(large, "v5e:2x4", data=8),
         "large v5e:16x16": design(night, "v5e:16x16", data=256),
-        "one_dp v5e:4x4": design(Model(dense, 20, 2048, 32, 1024, gradient=2), "v5e:4x4", data=16),
+        "one_dp v5e:4x4": design(Model(dense, 20, 2048, 32, 1024), "v5e:4x4", data=16),
     }
     refused = 0
     for path in sorted(ROOT.glob("lessons/*/plans.json")):
