@@ -1,4 +1,4 @@
-"""What the checks say, in the learner's language: the sentences of messages.toml."""
+"""Provide the sentences of messages.toml, in the learner's language."""
 
 import functools
 import os
@@ -34,12 +34,12 @@ def locale_language() -> str:
 
 
 def nearest_first(lang: str) -> tuple[str, ...]:
-    """Return a language, then those that are read where something is not said in it."""
+    """Return a language, then those that are read if a text is missing in it."""
     return _FALLBACK[lang]
 
 
 def languages() -> str:
-    """Their names in a list, for a help text: «en, zh-Hans, zh-Hant»."""
+    """List the languages for a help text: "en, zh-Hans, zh-Hant"."""
     return ", ".join(LANGUAGES)
 
 
@@ -50,13 +50,13 @@ def say(key: str, lang: str, **values: Any) -> str:
 
 
 def number(n: int | float) -> str:
-    """Return a number with commas; where it is not whole, with one digit after the point."""
+    """Format a number with commas and, if it is not whole, one digit after the point."""
     # pyrefly: ignore[missing-attribute]
     return f"{n:,.1f}" if isinstance(n, float) and not n.is_integer() else f"{int(n):,}"
 
 
 def pick(entry: Mapping[str, T], lang: str, otherwise: T | None = None) -> T:
-    """What the entry says in `lang`, else in the nearest language that it has, else `otherwise`, or a KeyError."""
+    """Return the entry's text in `lang`, else in its nearest language, else `otherwise`, or raise KeyError."""
     text = next((entry[name] for name in _FALLBACK[lang] if name in entry), otherwise)
     if text is None:
         raise KeyError(lang)
@@ -69,7 +69,7 @@ def _messages() -> dict[str, dict[str, str]]:
 
 
 def read_texts(path: Path) -> dict[str, Any]:
-    """A TOML file of texts, with what files beside it add in other languages: words.zh-Hant.toml. Empty without it."""
+    """Read a TOML file of texts, and the files next to it in other languages: words.zh-Hant.toml. Empty if missing."""
     texts = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for lang in LANGUAGES:
         other = path.with_suffix(f".{lang}.toml")

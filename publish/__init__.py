@@ -1,1 +1,1 @@
-"""The book's scripts: outputs of cells, pages, editions, a server to read them."""
+"""Build the book: outputs of cells, pages, editions, a server to read them."""

@@ -99,7 +99,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
 
 
 def execute(names: list[str], one: Callable[[Page], Executed]) -> dict[str, Executed]:
-    """Each chapter's outputs by `one`, two chapters at a time: a cell that waits for its processes leaves a core idle.
+    """Get each chapter's outputs by `one`, two chapters at a time: a cell that waits for processes leaves a core idle.
 
     Those that measure come last, one by one. A chapter that fails is a result; what raises, as a full disk, ends all.
     """

@@ -1,4 +1,4 @@
-"""What tables of chapter.toml say to readers: captions of pictures, and what other systems call a chapter's things."""
+"""Read the tables of chapter.toml for readers: captions of pictures, and other systems' names for a chapter's terms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ WORLDS = ("torch", "megatron", "paper")  # whose words stand beside ours; a colu
 
 @dataclass(frozen=True)
 class Caption:
-    """What stands below the picture of a cell, by language; without one, it is the picture's own description."""
+    """The caption of a cell's picture, by language; without one, the picture's own description is used."""
 
     cell: str
     said: dict[str, str]
@@ -18,7 +18,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class Called:
-    """What a system calls a thing, by language, and where it says so."""
+    """A system's name for a term, by language, and the source."""
 
     said: dict[str, str]
     source: str
@@ -66,13 +66,13 @@ def _called(row: dict[str, str] | None) -> Called | None:
 
 
 def _both(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row says in each language; in one that the chapter is not written in yet, the other's."""
+    """Return a row's text in each language; the other language's where the chapter is not written yet."""
     text = next(row[language] for language in WRITTEN if language in row)
     return {language: row.get(language, text) for language in WRITTEN}
 
 
 def languages(facts: dict[str, Any]) -> tuple[str, ...]:
-    """Return those that a chapter or an exercise is written in: both, or the one that `only` names."""
+    """Return the languages of a chapter or an exercise: both, or the one that `only` names."""
     return (facts["only"],) if facts.get("only") in WRITTEN else WRITTEN
 
 
@@ -114,7 +114,7 @@ def _rows(facts: dict[str, Any], key: str) -> list[Any]:
 
 
 def _lacks(table: Any, languages: tuple[str, ...]) -> list[str]:
-    """Return those of the languages in which a table says nothing."""
+    """Return the languages in which a table has no text."""
     existing = table if isinstance(table, dict) else {}
     return [language for language in languages if not _is_text(existing.get(language))]
 
@@ -124,5 +124,5 @@ def _is_text(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
-    """Return whether it is a string that says something."""
+    """Return whether a value is a string that is not empty."""
     return isinstance(value, str) and bool(value.strip())

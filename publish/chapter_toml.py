@@ -1,4 +1,4 @@
-"""What chapter.toml says: a chapter's place in the book, its title, how long it takes, its own words in pictures."""
+"""Read chapter.toml: a chapter's place in the book, its title, how long it takes, its own words in pictures."""
 
 import re
 import tomllib
@@ -14,7 +14,7 @@ from publish.chapter_tables import WRITTEN, Caption, Elsewhere, is_text
 
 @dataclass(frozen=True)
 class Teaching:
-    """What the instructor's guide says of a chapter, each by language.
+    """The texts of the instructor's guide on a chapter, each by language.
 
     goal   what one can do after it, one sentence
     ask    questions for the class

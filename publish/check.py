@@ -30,7 +30,7 @@ MINIPOD = ("minipod", "--config=minipod/pyproject.toml", "--known-first-party=mi
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the findings as they come; 1 where there is any."""
+    """Print the findings as they come; return 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m publish.check", description="Check code, pages and language.")
     parser.parse_args(arguments)
     start, findings = time.monotonic(), 0
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """Yield what a look finds, up to a file that is neither Python nor TOML; which one it is, ruff and sync say."""
+    """Yield the findings of one check, up to a file that is not valid Python or TOML, which ruff and sync name."""
     try:
         yield from look()
     except (SyntaxError, ValueError) as error:
@@ -52,7 +52,7 @@ def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
 
 
 def code() -> Iterator[str]:
-    """Yield what ruff does not want."""
+    """Yield ruff's findings."""
     run = _run("ruff", "check", "--quiet", "--output-format=concise", ".")
     yield from filter(None, run.stdout.splitlines())
     if run.returncode and not run.stdout.strip():
@@ -67,7 +67,7 @@ def layout() -> Iterator[str]:
 
 
 def types() -> Iterator[str]:
-    """Yield what does not fit together."""
+    """Yield findings about types."""
     run = _run("pyrefly", "check", "--python-interpreter-path", sys.executable, "--output-format", "min-text")
     errors = re.findall(r"^ERROR (.+?):(\d+)\S* (.+)$", run.stdout, re.M)
     yield from (f"{path}:{line}: {what}" for path, line, what in errors)
@@ -106,7 +106,7 @@ def _run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def pages() -> Iterator[str]:
-    """Yield what is not in step; what one language lacks and says so is a note, and no finding."""
+    """Yield pages and files out of step; a gap that a language declares is a note, not a finding."""
     result = sync.check()
     for sentence in result.unwritten:
         print(f"note: not yet in both languages: {sentence}")

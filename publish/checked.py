@@ -37,7 +37,7 @@ def command(chapter: str) -> list[str]:
 
 
 def sum_of(chapter: str, root: Path = ROOT) -> str:
-    """Of all that the check of a chapter depends on."""
+    """Hash everything that the check of a chapter depends on."""
     lesson = root / "lessons" / chapter
     first = [lesson / name for name in WRITTEN] + [root / name for name in CHECK]
     first += [path for folder in ANSWERS if (path := root / folder / f"{chapter}.py").exists()]
@@ -53,7 +53,7 @@ def _sum(path: Path, _changed: int) -> str:
 
 
 def held() -> dict[str, str]:
-    """Return the sum with which each chapter was last seen to hold."""
+    """Return the hash with which each chapter last passed its check."""
     sums: dict[str, str] = json.loads(files.read(HELD) or "{}")
     return sums
 

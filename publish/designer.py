@@ -54,7 +54,7 @@ BOOK = Model(
 
 
 def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:
-    """Every way to give a power of two to the six axes, up to `most` of them above 1: sizes in the order of `AXES`."""
+    """Yield every way to give powers of two to the six axes, at most `most` above 1: sizes in the order of `AXES`."""
 
     def shared(left: int, axes: int) -> Iterator[tuple[int, ...]]:
         if axes == 1:
@@ -70,7 +70,7 @@ def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:
 
 
 def machine(on: Slice) -> dict[str, object]:
-    """Of one slice: figures of its chip; of each layout the paces, then the boxes of its axes, as places in lists."""
+    """Describe one slice: its chip's figures; for each layout the paces and the boxes of its axes, as indices."""
     chip, paces, boxes = CHIPS[on.generation.chip], dict[object, int](), dict[object, int]()
     by_layout = {}
     for sizes in layouts(on.devices):
@@ -101,7 +101,7 @@ def machine(on: Slice) -> dict[str, object]:
 
 
 def sides(on: str, sizes: tuple[int, ...], axis: str) -> tuple[int, ...] | None:
-    """The sides of the box that the first group along an axis fills on the torus; None where it fills none, and for
+    """Return the sides of the box that the first group along an axis fills on the torus; None if it fills none, and for
     GPUs, which have none; (0,) where the group lies on several slices."""
     shape, _, torus = laid(on, sizes)
     if torus is None:
@@ -114,7 +114,7 @@ def sides(on: str, sizes: tuple[int, ...], axis: str) -> tuple[int, ...] | None:
 
 
 def plans() -> dict[str, dict[str, object]]:
-    """Return what compilers made of the designs of which there is a plan, by model, batch, slice and layout."""
+    """Return compiled results for the designs that have a plan, by model, batch, slice and layout."""
     plans_by_key = {}
     for each in recorded.load(LESSON):
         name = each["names"][0]
@@ -136,21 +136,21 @@ def plans() -> dict[str, dict[str, object]]:
 
 
 def models() -> dict[str, dict[str, object]]:
-    """Of each model what the formulas need, without a batch."""
+    """Return what the formulas need of each model, without a batch."""
     every = {"book": BOOK} | {name: shape.model(1, 1, scores=True) for name, shape in SHAPES.items()}
     # pyrefly: ignore[bad-return]
     return {name: asdict(of) for name, of in every.items()}
 
 
 def machines() -> dict[str, dict[str, object]]:
-    """Return those of the file, as they are."""
+    """Return the plans in the file, unchanged."""
     lines = files.read(FILE).splitlines() if FILE.exists() else []
     parts = (re.fullmatch(r'("[^"]+"): (\{"devices".*\}),?', line) for line in lines)
     return {json.loads(match[1]): json.loads(match[2]) for match in parts if match}
 
 
 def text(by_machine: dict[str, dict[str, object]]) -> str:
-    """Return the file: a script, since a page from disk may not fetch."""
+    """Return the file's text: a script, since a page opened from disk cannot fetch data."""
     lines = [f"{json.dumps(name)}: {json.dumps(of, separators=(',', ':'))}" for name, of in by_machine.items()]
     return (
         '"use strict";\n// Made by `python -m publish.designer`: see there.\n'

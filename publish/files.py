@@ -34,7 +34,7 @@ def read(path: Path) -> str:
 
 
 def sentence(error: OSError, again: str) -> str:
-    """Return what could not be written, why, and what to do. `again`: the command to run afterwards."""
+    """Say what could not be written, why, and what to do. again: the command to run afterwards."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
     where = show(path) if path else "a temporary file"  # `write` and the folders of the book give their names
     if error.errno in FULL:

@@ -1,4 +1,4 @@
-"""A cache, kept from one build to the next, of slow functions of a text: most pages do not change."""
+"""Cache slow functions of a text from one build to the next, because most pages do not change."""
 
 import contextlib
 import functools

@@ -14,7 +14,7 @@ from publish.chapter_tables import WRITTEN, languages
 
 
 def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
-    """What a table of languages says in this one, else in another, and in which. KeyError where it says nothing."""
+    """Return a table's text in this language, or else in another, and which one. KeyError if it has none."""
     for found in (language, *WRITTEN):
         if table.get(found):
             return table[found], found
@@ -22,19 +22,19 @@ def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
 
 
 def statement(node: ast.FunctionDef | ast.Module, language: str) -> tuple[str, str]:
-    """Return a docstring's part in this language, else in another, and in which. KeyError where there is none."""
+    """Return a docstring's part in this language, or else in another, and which one. KeyError if there is none."""
     return either(split_docstring(ast.get_docstring(node) or ""), language)
 
 
 def written_in(folder: Path, exercise: str = "") -> tuple[str, ...]:
-    """The languages of a chapter, or of one of its exercises: both, or what chapter.toml or words.toml call `only`."""
+    """Return the languages of a chapter or an exercise: both, or the `only` of chapter.toml or words.toml."""
     table = _read(folder / "words.toml").get(exercise)
     named = languages(table) if isinstance(table, dict) else WRITTEN
     return languages(_read(folder / FILE)) if named == WRITTEN else named
 
 
 def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
-    """What a chapter leaves out in one language as its `only` says; what is missing without that. A sentence each.
+    """Return what a chapter omits in one language by its `only`, and what is missing without that. A sentence each.
 
     What cannot be read is left out: others tell of it.
     """
@@ -56,7 +56,7 @@ def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
 
 
 def unlike(root: Path, lesson: str) -> list[str]:
-    """In what an exercise's statement is not the same in both languages: paragraphs, arguments, types, layouts.
+    """Yield differences of an exercise's statement in the two languages: paragraphs, arguments, types, layouts.
 
     A sentence each; what is in one language only, or cannot be read, is left out: others tell of it.
     """
@@ -89,7 +89,7 @@ def _unlike(node: ast.FunctionDef) -> Iterator[str]:
 
 
 def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """(exercise, "" for the chapter, language, sentence) for all that is in one language and not in the other."""
+    """Yield (exercise, or "" for the chapter, language, sentence) for everything that only one language has."""
     for keys in _gaps(_read(folder / FILE), []):
         yield "", keys[-1], f"{_place(folder / FILE, root)}: {'.'.join(keys)} is missing"
     for keys in _gaps(_read(folder / "words.toml"), []):
@@ -114,7 +114,7 @@ def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return what a TOML file says; nothing where it cannot be read."""
+    """Return the contents of a TOML file; {} if it cannot be read."""
     try:
         return _table(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ _table = functools.cache(tomllib.loads)  # asked for once an exercise
 
 
 def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[list[str]]:
-    """Yield the keys of tables that say something in one of the languages and not in the other."""
+    """Yield the keys of tables that have a text in one of the languages and not in the other."""
     if any(node.get(language) for language in WRITTEN):
         yield from ([*keys, language] for language in WRITTEN if not node.get(language))
         return

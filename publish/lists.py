@@ -1,4 +1,4 @@
-"""The lists that lessons/*/chapter.toml make: the order of the book, the chapters on its front page, what other systems
+"""Make the lists from lessons/*/chapter.toml: the order of the book, the chapters on its front page, what other systems
 call a chapter's things, the instructor's guide.
 
 Each stands between two lines of its file, and `make sync` fills it.
@@ -38,14 +38,14 @@ class Lists:
     problems: list[str] = field(default_factory=list)
 
     def fill(self, path: Path, text: str) -> str:
-        """Return the text of a file with its blocks as they should be. ValueError where it lacks a line around one."""
+        """Return the text of a file with its blocks as they should be. ValueError if a line around one is missing."""
         for block in self.blocks.get(path, []):
             text = _between(text, block)
         return text
 
 
 def lists(root: Path) -> Lists:
-    """Return the lists of the chapters below `root`; a file that is not there is left out."""
+    """Return the lists of the chapters below `root`; a missing file is left out."""
     all_chapters, problems = read_chapters(root / "lessons")
     problems += [sentence for chapter in all_chapters for sentence in _unknown_mistakes(root, chapter)]
     if problems or not chapters.lessons_in(root / "lessons"):
@@ -70,7 +70,7 @@ def lists(root: Path) -> Lists:
 
 
 def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
-    """Yield a chapter with a page in a language, and no title: its lists would say the other language's."""
+    """Yield a finding for a chapter with a page in a language but no title: lists would use the other language's."""
     for edition in WRITTEN:
         page = f"book/{edition}/{chapter.lesson}.md"
         if edition not in chapter.title and (root / page).exists():
@@ -79,7 +79,7 @@ def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
 
 
 def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
-    """Yield a caption of a cell that is not there: the picture would say something else."""
+    """Yield a finding for a caption of a missing cell: the picture would have a different one."""
     demo = root / "lessons" / chapter.lesson / "demo.py"
     cells = re.findall(r"(?m)^# %% (\S+)", demo.read_text("utf-8")) if demo.exists() else []
     for row in chapter.figures:
@@ -218,5 +218,5 @@ def _mistake(folder: Path, name: str, edition: str) -> str:
 
 
 def _in(texts: Mapping[str, T], edition: str) -> T:
-    """Return what is said in this language, else in another. KeyError where nothing is said."""
+    """Return the text in this language, or else in another. KeyError if there is none."""
     return texts[edition if edition in texts else next(iter(texts), edition)]

@@ -1,4 +1,4 @@
-"""The project's two packages as pip installs them, beside the pages: what the notebooks' first cell fetches.
+"""Build the project's two packages, next to the pages, where the notebooks' first cell finds them.
 
 The book's is what learners need: lessons, checks, solutions. minipod, which it depends on, has a pyproject.toml of its
 own. Both are built by setuptools from a copy, without a network, and only when one of their files has changed.

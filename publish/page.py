@@ -1,4 +1,4 @@
-"""What a page and a lesson's demo are made of: code cells by name, headings with labels, exercises, in page order.
+"""Read a page and a lesson's demo: code cells by name, headings with labels, exercises, in page order.
 
 jupytext reads the demo; markdown-it, which jupytext itself uses, says on which lines of a page things stand, so that
 writing a page back changes nothing else in it.
@@ -125,7 +125,7 @@ def _open_code(tokens: list[Token], at: int = 0) -> Iterator[int]:
 
 
 def _closed(text: str) -> bool:
-    """Whether it is plain that each run of backticks is closed by the next; a parser decides the rest, slowly."""
+    """Return whether each run of backticks is clearly closed by the next; a slow parser decides the rest."""
     runs = re.findall("`+", text)
     return runs[::2] == runs[1::2] and "\\`" not in text
 
@@ -167,7 +167,7 @@ def _find_exercises(page: Page, name: str) -> None:
 
 
 def demo_cells(demo: Path) -> dict[str, str]:
-    """The named cells (`# %% name`) of a demo.py, in order. ValueError for a cell without a name or with a used one.
+    """Return the named cells (`# %% name`) of a demo.py, in order. ValueError for a missing or repeated name.
 
     What stands above the first of them is the script's own and on no page.
     """

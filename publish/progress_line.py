@@ -7,7 +7,7 @@ _last = 0.0
 
 
 def step(text: str) -> None:
-    """A passing message, e.g. «ch03_sharding  executing cell 7 of 31»; without a terminal at most one every 2 s."""
+    """Show a passing message, such as "ch03_sharding  executing cell 7 of 31"; without a terminal at most every 2 s."""
     global _last
     if sys.stdout.isatty():
         print(f"\r\033[K{text}", end="", flush=True)
@@ -17,14 +17,14 @@ def step(text: str) -> None:
 
 
 def done(text: str) -> None:
-    """A message that stays."""
+    """Print a message that stays."""
     global _last
     _last = time.monotonic()
     print(("\r\033[K" if sys.stdout.isatty() else "") + text, flush=True)
 
 
 def problem(text: str) -> None:
-    """A message on stderr about what went wrong, on a line of its own."""
+    """Print an error message on stderr, on its own line."""
     if sys.stdout.isatty():
         print("\r\033[K", end="", flush=True)
     print(text, file=sys.stderr, flush=True)

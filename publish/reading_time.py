@@ -1,4 +1,4 @@
-"""How long a chapter's page takes to read, counted on the page as it is: its words, its code and what that prints."""
+"""Estimate how long a chapter's page takes to read, from its words, its code and the code's output."""
 
 import functools
 import json
@@ -26,7 +26,7 @@ def minutes(lesson: str, root: Path) -> int:
 
 @functools.cache
 def _counted(*files: tuple[Path, int, int]) -> int:
-    """For a page and its outputs, as they are at that time: each edition asks."""
+    """Return the minutes for a page and its current outputs; each edition asks."""
     taken = 0.0
     for path, *_ in files:
         text = path.read_text("utf-8")

@@ -31,7 +31,7 @@ from publish.pages import exercise_blocks, figures, terms
 
 @dataclass
 class Result:
-    """What is not as it should be.
+    """The findings: what is stale, and what is wrong.
 
     stale      what each file should hold and does not: path → text, sentence
     problems   what no sync can mend
@@ -44,7 +44,7 @@ class Result:
 
 
 def chapters(root: Path = ROOT, listed: Lists | None = None) -> list[str]:
-    """The pages of the book in the order of _toc.yml, as it is when the chapters are in it. listed: if it is known."""
+    """Return the book's pages in the order of _toc.yml once the chapters are in it. listed: its text, if known."""
     path = root / "_toc.yml"
     text = path.read_text("utf-8")
     with contextlib.suppress(ValueError):  # which `check` tells
@@ -249,7 +249,7 @@ def _stray(path: Path, root: Path) -> str:
 
 
 def derived(root: Path = ROOT) -> dict[Path, str]:
-    """The zh-Hant files as they should be: beside the TOML files of the grader and the lessons, and one of all titles.
+    """Return the correct zh-Hant files: those next to the TOML files of grader and lessons, and one of all titles.
 
     Whatever else a chapter.toml says is for pages, which are derived whole.
     """

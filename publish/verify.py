@@ -70,7 +70,7 @@ def verify(names: list[str]) -> int:
 
 
 def recorded(page: Page) -> recordings.Recording | None:
-    """A page's recording, also where it is of what the same cells said before. ValueError for one that is damaged."""
+    """Return a page's recording, even if its cells have changed since. ValueError if it is damaged."""
     try:
         return recordings.read(page, ROOT, execute.sources(page, ROOT))
     except recordings.StaleRecording as other:

@@ -77,7 +77,7 @@ def settled(text: str, page: Path, folder: Path) -> str:
 
 
 def _is_there(target: str, page: Path, folder: Path) -> bool:
-    """Whether a link of a page leads to a file of the site; an address with its host by what follows the version."""
+    """Return whether a link leads to a file of the site; an address with a host counts from after the version."""
     if "://" in target:
         version = page.relative_to(folder).parts[0]
         return (folder / version / target.rpartition(f"/{version}/")[2]).is_file()
@@ -86,13 +86,13 @@ def _is_there(target: str, page: Path, folder: Path) -> bool:
 
 
 def _released(link: re.Match, folder: Path) -> str:
-    """The address of a page of dev: that of the released one where there is one, for they say nearly the same."""
+    """Return the address of a dev page: the released page's if there is one, since both say nearly the same."""
     released = (folder / "stable" / unescape(link[2])).is_file()
     return f'{link[1]}/{"stable" if released else "dev"}/{link[2]}"'
 
 
 def _write_sitemap(folder: Path, present: list[str]) -> None:
-    """One of all versions: of a page that both have, the released one."""
+    """Merge the sitemaps of all versions: of a page that both have, list the released one."""
     ElementTree.register_namespace("", SITEMAP)
     ElementTree.register_namespace("xhtml", XHTML)
     root, known = ElementTree.Element(f"{{{SITEMAP}}}urlset"), set[str]()

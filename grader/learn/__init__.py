@@ -1,1 +1,1 @@
-"""The learner's screen: `python -m lessons learn`. A client of grader/run/service.py, drawn or line by line."""
+"""Show the learner's screen, `python -m lessons learn`: a client of grader/run/service.py, drawn or line by line."""

@@ -1,4 +1,4 @@
-"""What the screen asks: yes or no, and which exercise."""
+"""Ask on the screen: yes or no, and which exercise."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def _close(dialog: ModalScreen[T], result: T) -> None:
-    """Give the result and go away, once: a second key may have been on its way already."""
+    """Return the result and close, once: a second key may already have been on its way."""
     if dialog.is_active:
         dialog.dismiss(result)
 
@@ -36,13 +36,13 @@ class Confirm(ModalScreen[bool]):
             yield Static(say("learn-yes", self.lang), markup=False, classes="quiet")
 
     def on_key(self, event: Key) -> None:
-        """The answer."""
+        """Return the answer."""
         event.stop()
         _close(self, event.key == "y")
 
 
 class Choice(ModalScreen[str | None]):
-    """The list of exercises; Enter gives one, Esc none.
+    """The list of exercises; Enter returns one, Esc none.
 
     rows  gives for a width in cells each line or lines of the list, with the exercise or, for a heading, None
     """
@@ -64,7 +64,7 @@ class Choice(ModalScreen[str | None]):
         self.call_after_refresh(self._fill)
 
     def on_resize(self, event: Resize) -> None:
-        """Break the lines anew."""
+        """Break the lines again."""
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
@@ -84,12 +84,12 @@ class Choice(ModalScreen[str | None]):
         self._list.highlighted = self._list.get_option_index(here)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """The first has its chapter's name above it."""
+        """Show the chapter's name above the first exercise."""
         if event.option_index == 1:
             self.call_after_refresh(self._list.scroll_home, animate=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter."""
+        """Handle Enter."""
         _close(self, (event.option_id or "").replace("-", ".") or None)
 
     def action_close(self) -> None:

@@ -1,4 +1,4 @@
-"""The command line of `python -m lessons learn`."""
+"""Provide the command line of `python -m lessons learn`."""
 
 import argparse
 import asyncio
@@ -23,7 +23,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the learner's session. Returns the exit status."""
+    """Run the learner's session and return the exit status."""
     parser = _Parser(
         prog="python -m lessons learn", description="Solve the exercises: each time you save, your answer is checked."
     )

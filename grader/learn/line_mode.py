@@ -1,4 +1,4 @@
-"""The learner's session line by line: for screen readers, dumb terminals and pipes. No colour, no cursor movement."""
+"""Run the learner's session line by line, for screen readers, dumb terminals and pipes, without colour."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ def keys(lang: str) -> str:
 
 
 class Plain:
-    """Prints what happens; `run` executes the lines of standard input until `q` or its end."""
+    """A view that prints events; `run` executes the lines of standard input until `q` or its end."""
 
     def __init__(self, course: Course, limit: float, memory: float) -> None:
         self.course = course
@@ -27,7 +27,7 @@ class Plain:
         self._asked: str | None = None  # "reset" or "solution", when the next line has to confirm it
 
     async def run(self) -> None:
-        """Until the learner quits."""
+        """Run until the learner quits."""
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         threading.Thread(target=_read, args=(loop, lines), daemon=True).start()

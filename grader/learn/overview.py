@@ -1,4 +1,4 @@
-"""What a learner sees of the lessons: the exercises, how far each is, and which one is at hand."""
+"""Hold what a learner sees of the lessons: the exercises, the state of each, and the current one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Course:
     outcomes  the last known one of each exercise; an answers file may have changed since
     verdicts  the checker's replies of this session
     hints     those asked for in this session
-    warning   why what is known could not be noted, in a sentence; empty while it could
+    warning   why the results could not be saved, in a sentence; empty otherwise
     """
 
     root: Path
@@ -35,7 +35,7 @@ class Course:
     warning: str = ""
 
     def __post_init__(self) -> None:
-        """Read what earlier sessions noted. Raises OSError, SyntaxError or ValueError when there are no lessons."""
+        """Read the records of earlier sessions. Raises OSError, SyntaxError or ValueError if there are no lessons."""
         self.home = home(self.root)
         self.answers = self.home / "answers"
         self.read_exercises()
@@ -48,7 +48,7 @@ class Course:
         self.current = last if last in self.exercises else next(unsolved, self.exercises[0])
 
     def read_exercises(self) -> None:
-        """List the exercises, now or once more."""
+        """List the exercises, now or again."""
         self.exercises = progress.all_exercises(self.root / "lessons")
         if not self.exercises:
             raise ValueError(say("learn-nothing", self.lang, folder=self.root / "lessons"))
@@ -71,7 +71,7 @@ class Course:
         self.current = f"{lesson}.{name}" if name else next(unsolved, exercises[0])
 
     def go(self, exercise: str) -> None:
-        """Make an exercise the one at hand, also for the next session."""
+        """Make an exercise the current one, also for the next session."""
         self.current = exercise
         self._save({}, exercise)
 
@@ -88,7 +88,7 @@ class Course:
         return self.step(1)
 
     def title(self, exercise: str) -> str:
-        """Its title in the learner's language, or its name."""
+        """Return its title in the learner's language, or its name."""
         title = exercise_words(self.root / "lessons", exercise).title
         return pick(title, self.lang, exercise.partition(".")[2])
 
@@ -97,11 +97,11 @@ class Course:
         return place(self.root, self.answers, exercise, progress.line_of(self.answers, exercise))
 
     def page(self, exercise: str) -> str:
-        """Return the page of its chapter, in the learner's language; empty where the book is not there."""
+        """Return the page of its chapter, in the learner's language; empty if there is no book."""
         return progress.page_of(self.root, exercise, self.lang)
 
     def chapter(self, lesson: str) -> str:
-        """Return a chapter's title in the learner's language, or nothing where it has none."""
+        """Return a chapter's title in the learner's language, or nothing if it has none."""
         try:
             lessons = self.root / "lessons"
             title = read_texts(lessons / lesson / chapters.FILE).get("title", {})
@@ -133,7 +133,7 @@ class Course:
     # ---- how far the learner is ----
 
     def note(self, checked: Checked) -> None:
-        """Keep a reply of the checker, also for the next session and for pytest."""
+        """Save a reply of the checker, also for the next session and for pytest."""
         self.verdicts[checked.exercise], self.outcomes[checked.exercise] = checked, checked.outcome
         self._save({checked.exercise: (checked.outcome, checked.answer)})
 

@@ -1,4 +1,4 @@
-"""Text on the screen: `code` set apart, and lines broken where Chinese may be; Textual itself breaks at spaces only."""
+"""Show text on the screen, with `code` set apart and Chinese lines broken; Textual itself breaks at spaces only."""
 
 import re
 
@@ -13,7 +13,7 @@ _PIECE = re.compile(rf"[{_OPENS}]*(?:[{_WIDE}]|[^\s{_WIDE}{_OPENS}{_CLOSES}]+|[{
 
 
 def breaks(line: str, width: int) -> list[int]:
-    """Where to break one line so that no part is wider than `width` cells; punctuation stays with what it closes."""
+    """Return where to break a line so that no part is wider than `width` cells; punctuation stays with its text."""
     cuts, used = [], 0
     for match in _PIECE.finditer(line):
         cells = cell_len(match[0].rstrip())
@@ -46,7 +46,7 @@ def hanging(head: Content, text: Content, width: int) -> Content:
 
 
 def marked(text: str, code: str) -> Content:
-    """Return a text with what stands in backticks in the style `code`, without the backticks."""
+    """Return a text with the parts in backticks in the style `code`, without the backticks."""
     parts = re.split(r"`([^`\n]+)`", text)
     return Content.assemble(*((part, code) if n % 2 else part for n, part in enumerate(parts)))
 
@@ -59,14 +59,14 @@ class Prose(Static):
         self._text, self._width = Content(""), 0
 
     def show(self, text: Content) -> None:
-        """Put a text in place of the one before."""
+        """Replace the text."""
         self.display = bool(text.plain)
         if text != self._text or text.spans != self._text.spans:
             self._text = text
             self._fit()
 
     def on_resize(self, event: Resize) -> None:
-        """Break the lines anew when the width has changed."""
+        """Break the lines again if the width has changed."""
         if self.content_size.width != self._width:
             self._fit()
 

@@ -1,4 +1,4 @@
-"""The learner's screen: how far, the exercise at hand, its verdict, and the keys."""
+"""Draw the learner's screen: progress, the current exercise, its verdict, and the keys."""
 
 import contextlib
 import time
@@ -109,7 +109,7 @@ class Learn(App[None]):
         self.set_interval(SLOW / 2, self._tick)
 
     def on_resize(self) -> None:
-        """What has room in the first line may have changed."""
+        """Draw again: the first line may have more or less room."""
         self.call_after_refresh(self._fill)
 
     async def on_unmount(self) -> None:

@@ -1,4 +1,4 @@
-"""The client of grader/run/service.py: starts the process, sends requests, hands on replies, notices its end."""
+"""Be the client of grader/run/service.py: start the process, send requests, pass on replies, notice its end."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ class Client:
         self._reading = asyncio.create_task(self._read(self._process))
 
     def send(self, request: Request) -> None:
-        """Send a request; nobody reads it when the process has ended, which `ended` tells."""
+        """Send a request; it is lost if the process has ended, which `ended` reports."""
         if self._process and self._process.stdin and not self._process.stdin.is_closing():
             self._process.stdin.write(json_lines.encode(encode(request)))
 
@@ -76,7 +76,7 @@ class Client:
 
 
 async def _reply(stream: asyncio.StreamReader) -> Reply | None:
-    """Return the next reply, None at the end. Raises Garbled for a line that is none."""
+    """Return the next reply, None at the end. Raises Garbled for a line that is not a reply."""
     try:
         line = await stream.readline()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Takes saved files to the checker, and its replies to whatever shows them."""
+"""Send saved files to the checker, and its replies to the view that shows them."""
 
 import asyncio
 import sys
@@ -18,23 +18,23 @@ RESTARTS = 3  # of a checker that ends before its first reply
 
 
 class View(Protocol):
-    """Shows a session: a screen, or lines of text."""
+    """A view of a session: a screen, or lines of text."""
 
     def exercise_changed(self) -> None:
-        """The learner is at another exercise."""
+        """Show that the learner is at a different exercise."""
 
     def verdict_changed(self) -> None:
-        """The current exercise has a new verdict."""
+        """Show the new verdict of the current exercise."""
 
     def progress_changed(self) -> None:
-        """Another exercise has a new outcome."""
+        """Show the new outcome of an exercise other than the current one."""
 
     def show_message(self, sentence: str) -> None:
         """Tell the learner what happened."""
 
 
 class Session:
-    """Checks what is saved. `run` works until it is cancelled; the other methods are what the keys do."""
+    """A session that checks what is saved. `run` works until it is cancelled; the other methods belong to the keys."""
 
     def __init__(self, course: Course, view: View, limit: float, memory: float) -> None:
         self.course, self.view = course, view
@@ -110,7 +110,7 @@ class Session:
             return ""
 
     def checking(self) -> float | None:
-        """For how many seconds the exercise at hand has been checked; None when it is not."""
+        """Return for how many seconds the current exercise has been checked; None if it is not being checked."""
         return time.monotonic() - self._since if self._checked == self.course.current else None
 
     # ---- the checker ----
@@ -163,7 +163,7 @@ class Session:
         self._check_next()
 
     def _warn(self) -> None:
-        """Say once that nothing is noted for the next session."""
+        """Say once that nothing is saved for the next session."""
         if self.course.warning and self.course.warning not in self._noted:
             self._noted.append(self.course.warning)
             self.view.show_message(self.course.warning)
@@ -226,7 +226,7 @@ class Session:
             self._check_next()
 
     async def _renew(self) -> None:
-        """The lessons have changed: read them again, with a new checker."""
+        """Read the lessons again after a change, with a new checker."""
         try:
             self.course.read_exercises()
         except (OSError, SyntaxError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""An exercise as cells of a notebook: its blank, which runs as it stands, and the cell that checks it."""
+"""Turn an exercise into cells of a notebook: its blank, which runs as it is, and the cell that checks it."""
 
 import ast
 import hashlib
@@ -19,12 +19,12 @@ def blank_cell(blanks: Path, name: str, lang: str) -> str:
 
 
 def check_cell(name: str) -> str:
-    """Return the cell that checks an answer; hint and solution stand in comments."""
+    """Return the cell that checks an answer; hint and solution are in comments."""
     return f'lessons.check("{name}")\n# lessons.hint("{name}")\n# lessons.solution("{name}")'
 
 
 def digest(folder: Path) -> str:
-    """Return a hash of a chapter's exercises and of how they are checked; empty where it has none."""
+    """Return a hash of a chapter's exercises and of how they are checked; empty if it has none."""
     paths = [folder / "exercises.py", folder / "test_exercises.py"]
     if not all(path.is_file() for path in paths):
         return ""

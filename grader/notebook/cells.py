@@ -1,4 +1,4 @@
-"""An answer that stands in cells, as a file that can be checked: the function, and what it uses of other cells.
+"""Collect an answer from cells into a file that can be checked: the function, and what it uses of other cells.
 
 What counts is what ran last, as in the kernel: imports and functions are taken over as they are written, plain values
 (numbers, texts, lists of them …) as they are now, other names by the statement that gave them their value.
@@ -28,11 +28,11 @@ _IPYTHON = ("In", "Out", "exit", "quit")  # in every notebook, and not from a ce
 
 
 class NotRun(Exception):
-    """No cell that has run defines the answer."""
+    """The error of an answer that no cell that has run defines."""
 
 
 class Unseen(Exception):
-    """`name`, which the answer is or uses, has no statement that could be run again to give it its value."""
+    """The error of a `name`, the answer's own or one it uses, that no statement can be run again to define."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -60,7 +60,7 @@ class Statement:
         return isinstance(self.node, _IMPORTS)
 
     def used(self) -> set[str]:
-        """The names of the notebook, or of Python, that it uses. SyntaxError for an `await` outside a function."""
+        """Return the names of the notebook, or of Python, that it uses. SyntaxError for `await` outside a function."""
         names: set[str] = set()
         tables = [symtable.symtable(self.text, "cell", "exec")]
         while tables:
@@ -133,7 +133,7 @@ def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: 
 
 @dataclass
 class _Pieces:
-    """What an answer needs, in an order in which it can run."""
+    """The pieces that an answer needs, in an order in which they can run."""
 
     ran: list[Statement]
     values: Mapping[str, Any]
@@ -185,7 +185,7 @@ class _Pieces:
 
 
 def _text(node: ast.stmt, lines: list[str], first: int) -> str:
-    """Its lines as they are written, unless others stand on them, too."""
+    """Return its lines as written, unless other statements share them."""
     last = node.end_lineno or node.lineno
     after = lines[last - 1].encode()[node.end_col_offset or 0 :].decode().strip()
     return "\n".join(lines[first - 1 : last]) if not node.col_offset and after[:1] in ("", "#") else ast.unparse(node)
@@ -201,7 +201,7 @@ def _literal(value: Any) -> str:
 
 
 def _live(binding: list[Statement], value: Any) -> Statement:
-    """The statement that a function is from: not the last one where that cell failed before it. Else the last."""
+    """Return the statement that defined a function; not the last one if its cell failed before reaching it."""
     with contextlib.suppress(Exception):  # whatever __wrapped__ does
         cell = "".join(linecache.getlines(inspect.unwrap(value).__code__.co_filename)).strip()
         return [s for s in binding if s.whole.strip() == cell][-1]

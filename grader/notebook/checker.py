@@ -1,4 +1,4 @@
-"""The checking process of a notebook: grader/run/service.py, outside the kernel, started when it is first needed."""
+"""Run a notebook's checking process, grader/run/service.py, outside the kernel, started when it is first needed."""
 
 import atexit
 import os
@@ -16,7 +16,7 @@ RESTARTS = 2  # of a process that ends before it has said anything
 
 
 class Lost(Exception):
-    """The process ended again and again; its last words."""
+    """The error of a process that ended repeatedly, with its last words."""
 
 
 class Checker:
@@ -45,7 +45,7 @@ class Checker:
         atexit.register(self.end)
 
     def check(self, exercise: str) -> CheckReply | Failed:
-        """Return the verdict on what the answers file has.
+        """Return the verdict on the answers file.
 
         Raises Lost, or KeyboardInterrupt; then the process has ended.
         """

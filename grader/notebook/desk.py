@@ -180,7 +180,7 @@ def desk() -> Desk:
 
 
 def _go_to_folder(name: str) -> None:
-    """Cells write files (`train.py`) and delete those of an earlier reading (`runs`): not those of the reader."""
+    """Change to a separate folder, so that cells that write and delete files (`train.py`, `runs`) spare others."""
     if Path.cwd().name != name:
         try:
             os.makedirs(name, exist_ok=True)
@@ -190,7 +190,7 @@ def _go_to_folder(name: str) -> None:
 
 
 def _shell() -> Any:
-    """IPython's shell; None where no notebook is."""
+    """Return IPython's shell; None outside a notebook."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
 

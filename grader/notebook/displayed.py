@@ -1,4 +1,4 @@
-"""What a cell shows: text for terminals, and the same as HTML, for light and dark notebooks."""
+"""Show a message in a cell: as text for terminals, and as HTML for light and dark notebooks."""
 
 import html
 import re
@@ -52,7 +52,7 @@ class Code:
 
 
 class _Nothing:
-    """Takes the place of a message that no longer holds."""
+    """A replacement for a message that no longer holds."""
 
     def __repr__(self) -> str:
         return ""

@@ -1,1 +1,1 @@
-"""One check from spec to verdict, and what starts it: pytest, a service, a command."""
+"""Run a check from spec to verdict, started by pytest, a service or a command."""

@@ -1,4 +1,4 @@
-"""`python -m lessons check [CHAPTER …] [OPTIONS]`: what `pytest lessons/` does, from any folder."""
+"""Run `python -m lessons check [CHAPTER …] [OPTIONS]`: what `pytest lessons/` does, from any folder."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""One exercise from its spec to its verdict: the solution and the answer are seen in separate children.
+"""Check one exercise from its spec to its verdict: the solution and the answer are observed in separate children.
 
 The answer's child starts when the solution's has ended, and finds in the compilation cache what both compile; meanwhile
 the solution of the next exercise is at work.
@@ -39,7 +39,7 @@ from minipod import forked
 
 @dataclass
 class CachedResults:
-    """What was seen on the inputs of one seed: of the solution (None: not yet), and of each mistake.
+    """The observations on the inputs of one seed: of the solution (None: not yet), and of each mistake.
 
     prepared  the mistakes were looked at before there was an answer
     """
@@ -62,7 +62,7 @@ class Check:
 
     way  who runs the answer
     see  waits for the solution, which goes to `cached`, then for the answer: what its processes saw
-    counted  the same on simulated devices, where this machine's own cannot count; it is judged first
+    counted  the same check on simulated devices, if this machine's own cannot count; it is judged first
     """
 
     spec: Spec
@@ -149,7 +149,7 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
 
 
 def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
-    """There is no answer; where the exercise had another name or chapter before, there may be one under that."""
+    """Set the verdict without an answer; look for one under an earlier name or chapter of the exercise."""
     spec, blanks = check.spec, check.spec.folder / "exercises.py"
     for before in exercise_words(spec.folder.parent, spec.exercise).formerly:
         lesson, _, old = before.rpartition(".")
@@ -170,7 +170,7 @@ def _answers_of(path: Path) -> answers.Answers | None:
 
 
 def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
-    """See the solution, then the mistakes, before there is an answer to compare them with."""
+    """Observe the solution, then the mistakes, before there is an answer to compare them with."""
     if cached.solution is None:
         check = Check(spec, settings, Verdict(spec.exercise, ""), cached)
         cached.solution = _fork(check, _solution(check))()
@@ -182,7 +182,7 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
 def finish(check: Check) -> Verdict:
     """Wait for the solution, see the answer, and judge; what was deleted beside the answer meanwhile is put back.
 
-    By whom is not asked: under pytest the next answer has begun.
+    It does not matter by whom: under pytest the next answer has begun.
     """
     _finish(check)
     gone, error = check.kept.put_back() if check.kept else ((), "")
@@ -223,7 +223,7 @@ def _in_children(check: Check) -> Callable[[], list[ProcessResult]]:
 
 
 def _in_cluster(check: Check, worker: Worker) -> list[ProcessResult]:
-    """In the processes of the cluster that pytest itself was started in."""
+    """Observe in the processes of the cluster in which pytest itself was started."""
     check.cached.solution = [] if worker.failed_in else worker.see(check.spec, _solution(check))
     if worker.failed_in:
         settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
@@ -232,7 +232,7 @@ def _in_cluster(check: Check, worker: Worker) -> list[ProcessResult]:
 
 
 def _here(check: Check) -> list[ProcessResult]:
-    """Without a fork, for debuggers: in this very process."""
+    """Observe in this very process, without a fork, for debuggers."""
     from minipod.devices import simulate
 
     if not check.settings.machine:
@@ -328,7 +328,7 @@ def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
 
 
 def in_words(check: Check, lang: str) -> str:
-    """The verdict's explanation, fit for a terminal and a file: no half characters, nothing that moves a cursor."""
+    """Return the verdict's explanation, safe for terminals and files: no half characters, no cursor movements."""
     limits = (check.settings.limit, check.settings.memory)
     try:
         text = explain(check.spec, check.verdict, *limits, lang)
@@ -350,7 +350,7 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
 
 
 def hung_at_import(verdict: Verdict) -> bool:
-    """Whether an answer hung in its file's own lines, outside of every function that was called: so do all of it."""
+    """Return whether an answer hung in its file's own lines, outside all called functions: then every answer hangs."""
     return verdict.outcome == "hung" and any(
         path == verdict.file and function == "<module>"
         for path, function in re.findall(r'File "([^"]+)", line \d+ in (.+)', verdict.stack)

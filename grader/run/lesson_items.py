@@ -1,4 +1,4 @@
-"""What pytest's items say of the exercises: a test that takes the fixture `check` is one."""
+"""Find the exercises among pytest's items: a test that takes the fixture `check` is one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the known mistakes do, seen in children: asked once an answer is wrong, or before, where there is time."""
+"""Observe the known mistakes in children, once an answer is wrong, or before that if there is time."""
 
 import contextlib
 import enum
@@ -19,13 +19,13 @@ LIMIT, PATIENCE = 8.0, 3.0  # seconds for one mistake, and for one of its proces
 
 
 class Pace(enum.Enum):
-    """How long a mistake takes, as far as that is known."""
+    """The known speed of a mistake."""
 
     QUICK, SLOW, UNKNOWN = enum.auto(), enum.auto(), enum.auto()
 
 
 def is_slow(results: Results) -> bool:
-    """Whether a process ended badly or waited in vain: such a behaviour takes seconds, and may not share a process."""
+    """Return whether a process failed or waited in vain: such a mistake takes seconds, and needs its own process."""
     for result in results:
         cases = [case for cases_of in result.file.functions.values() for case in cases_of or ()]
         if result.status != "ok" or any(case.timed_out for case in cases):
@@ -76,7 +76,7 @@ def see_all(spec: Spec, settings: Settings, results: dict[str, Results]) -> None
 
 
 def _quick(spec: Spec, notes: "Notes", names: list[str]) -> list[str]:
-    """Those that may share a child: in a cluster only what is known to be quick, since a slow one holds up two."""
+    """Return the mistakes that may share a child: in a cluster only quick ones, since a slow one holds up two."""
     paces = {Pace.QUICK} if spec.processes > 1 else {Pace.QUICK, Pace.UNKNOWN}
     return [name for name in names if notes.pace(name) in paces]
 
@@ -127,9 +127,9 @@ def _here(spec: Spec, settings: Settings, name: str) -> ProcessResult:
 
 
 class Notes:
-    """Which mistakes of an exercise are slow, kept from run to run while mistakes.py stays as it is.
+    """A record of an exercise's slow mistakes, kept from run to run until mistakes.py changes.
 
-    Twice has to be seen what is believed to be slow: on a busy machine anything may once take too long.
+    A mistake counts as slow after two observations: on a busy machine anything may once take too long.
     """
 
     def __init__(self, spec: Spec) -> None:

@@ -1,4 +1,4 @@
-"""The command line's values, checked: one sentence for a wrong one."""
+"""Check the command line's values: one sentence for a wrong one."""
 
 import random
 from pathlib import Path
@@ -26,7 +26,7 @@ def lang_of(config: pytest.Config) -> str:
 
 
 def settings_of(config: pytest.Config, root: Path) -> Settings:
-    """The run's settings; draws a seed when none is given and notes it in the options, so that xdist shares it."""
+    """Return the run's settings; draw a seed if none is given and store it in the options, so that xdist shares it."""
     lang = lang_of(config)
     option = config.option
     if option.solutions:

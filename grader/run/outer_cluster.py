@@ -1,4 +1,4 @@
-"""Two-process exercises in the cluster that pytest itself was started in (minipod run -m pytest, srun, mpirun).
+"""Check two-process exercises in the cluster in which pytest itself was started (minipod run -m pytest, srun, mpirun).
 
 Each pytest forks one worker that joins the cluster and sees one file after the other; what they saw is gathered, so
 every process comes to the same verdict. Process 0 does everything else and reports. After a hang the
@@ -30,7 +30,7 @@ GRACE = 2.0  # seconds for a worker to end once it has closed its pipe
 
 @dataclass(frozen=True)
 class _Request:
-    """Which of the specs, and what is to be seen of it."""
+    """The spec, and what to observe of it."""
 
     spec: int
     path: str
@@ -52,21 +52,21 @@ class _Joined(_Reply):
 
 @dataclass(frozen=True)
 class _Everywhere(_Reply):
-    """What each process saw, still encoded."""
+    """The observations of each process, still encoded."""
 
     files: tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class _Alone(_Reply):
-    """What this process saw, still encoded, which it could not share."""
+    """The observations of this process, still encoded, which it could not share."""
 
     file: object
 
 
 @dataclass(frozen=True)
 class _Ended(_Reply):
-    """There was no reply."""
+    """The end of the worker without a reply."""
 
     status: str
     text: str = ""

@@ -1,4 +1,4 @@
-"""`--device real`: the checks on this machine's own devices, a GPU's, a TPU's, or as many CPU devices as are set.
+"""Run the checks on this machine's own devices (`--device real`): GPUs, TPUs, or the CPU devices that are set.
 
 Answer and solution run on the same devices, one child after the other, since one process at a time can have a TPU.
 Matrix products are computed at full precision: by default a TPU multiplies bfloat16, and a GPU TensorFloat32. What is
@@ -19,7 +19,7 @@ LIMIT = "120"  # seconds of one answer: a TPU's or a GPU's start takes some of t
 
 
 class NoDevices(ValueError):
-    """There are none to check on; `message` says why."""
+    """The error of missing devices; `message` says why."""
 
     def __init__(self, message: Message):
         super().__init__(message.key)
@@ -27,7 +27,7 @@ class NoDevices(ValueError):
 
 
 def find() -> Machine:
-    """What JAX finds here, with the settings of this environment, asked in a process of its own. Raises NoDevices."""
+    """Ask, in a separate process, what JAX finds with the settings of this environment. Raises NoDevices."""
     from minipod.doctor.report import look
 
     code, output, facts = look(os.environ, "no-simulation")
@@ -48,9 +48,9 @@ def fitted(spec: Spec, machine: Machine) -> Spec:
 
 
 def counted_beside(spec: Spec, machine: Machine) -> bool:
-    """Whether an exercise counts what the CPU's compiler sends or computes, or wants more devices than there are.
+    """Return whether an exercise counts what the CPU compiler sends or computes, or needs more devices than exist.
 
-    This machine's compiler may do so otherwise, and of a layout few devices show little.
+    This machine's compiler may give different figures, and few devices show little of a layout.
     """
     fewer = spec.processes == 1 and machine.count < spec.devices
     return machine.platform != "cpu" and (spec.budget is not None or spec.work or fewer)
@@ -68,6 +68,6 @@ def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
 
 
 def too_few(spec: Spec, machine: Machine, error: str) -> Message:
-    """Return why it cannot, now that the reference solution has not come out right here either."""
+    """Return why an exercise cannot be checked here, after the reference solution has failed, too."""
     values = {"count": machine.count, "platform": machine.platform, "wanted": spec.devices, "error": error}
     return Message("real-too-few" if machine.count < spec.devices else "real-otherwise", values)

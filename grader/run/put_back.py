@@ -1,4 +1,4 @@
-"""What an answer has deleted of the folder that it stands in, written back: it is the learner's work of weeks."""
+"""Restore files that an answer has deleted in its own folder, which holds weeks of the learner's work."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ LARGEST = 2**20  # bytes of a file that is kept; answers have some thousands
 
 
 class Kept:
-    """The files that lie in a folder now, as they are."""
+    """The current files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._files = folder, dict[str, bytes]()
@@ -21,9 +21,9 @@ class Kept:
                         self._files[entry.name] = Path(entry.path).read_bytes()
 
     def put_back(self) -> tuple[tuple[str, ...], str]:
-        """Write what is no longer there: the names of those files, and what the system says where that fails.
+        """Write the missing files again; return their names, and the system's error if that fails.
 
-        What has changed is left: an editor may have saved it.
+        Files that have changed are left alone: an editor may have saved them.
         """
         gone = tuple(sorted(name for name in self._files if not os.path.lexists(self.folder / name)))
         try:

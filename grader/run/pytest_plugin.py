@@ -1,4 +1,4 @@
-"""`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
+"""Extend `pytest lessons/`: options, outcomes and summary. Only the call of a test that uses `check` is replaced."""
 
 import contextlib
 import dataclasses
@@ -33,7 +33,7 @@ VERDICT = pytest.StashKey[PytestVerdict]()
 
 
 class NotRight(Exception):
-    """Carries a verdict that is not right through pytest's machinery."""
+    """An exception that carries a verdict that is not right through pytest's machinery."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -91,7 +91,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 @pytest.fixture
 def check(request: pytest.FixtureRequest) -> Recorder:
-    """What an exercise's test calls once; see grader/exercise/spec.py."""
+    """Provide the fixture that an exercise's test calls once; see grader/exercise/spec.py."""
     return recorder_of(request.node)
 
 
@@ -186,7 +186,7 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
 
 
 class _Ledger:
-    """Notes verdicts as they come in; under xdist they come from the workers."""
+    """A recorder of verdicts as they come in; under xdist they come from the workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -205,7 +205,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Nothing is left running; the status is 0 only when everything that was checked is right."""
+    """Leave nothing running; set the status to 0 only if everything that was checked is right."""
     forked.stop_all()
     config = session.config
     run = config.stash[RUN]
@@ -236,7 +236,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _above_lessons(rootdir: Path) -> Path:
-    """The folder that holds lessons/: an editor may have made one inside it pytest's root; else where they are."""
+    """Return the folder that contains lessons/, even if an editor made a folder inside it pytest's root."""
     return next((p for p in (rootdir, *rootdir.parents) if (p / "lessons" / "conftest.py").exists()), HERE)
 
 

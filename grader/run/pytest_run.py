@@ -1,4 +1,4 @@
-"""What one `pytest lessons/` holds from its start to its last words, and what it reports."""
+"""Hold the state of one `pytest lessons/` from start to summary, and report it."""
 
 import functools
 import tempfile
@@ -13,7 +13,7 @@ from grader.say.checked import Checked
 
 @dataclass(frozen=True)
 class PytestVerdict(Checked):
-    """What the last words need. reason: why, as a key of messages.toml."""
+    """The verdict as the summary needs it. reason: a key of messages.toml."""
 
     reason: str
 
@@ -36,5 +36,5 @@ class PytestRun:
 
     @functools.cached_property
     def all_exercises(self) -> list[str]:
-        """Those of every lesson, in the book's order: found once, for it means reading all of their tests."""
+        """Return the exercises of every lesson, in the book's order; found once, since that means reading all tests."""
         return progress.all_exercises(self.root / "lessons")

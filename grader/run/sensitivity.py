@@ -1,7 +1,7 @@
-"""Arguments that a wrong answer's result does not depend on: each is drawn anew, alone, and the answer called again.
+"""Find arguments that a wrong answer's result does not depend on: draw each one again, alone, and call the answer.
 
-Said is what was seen: the answer's result stayed the same, bit by bit, in every case and draw, where the solution's
-changed each time by more than rounding.
+The report says what was seen: the answer's result stayed the same, bit by bit, in every case and draw, whereas the
+solution's changed each time by more than rounding.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ SECONDS = 0.8  # of CPU time for the calls of the answer; as much for those of t
 def unmoved(
     spec: Spec, settings: Settings, names: Sequence[str], solution: Target, answer: Target, seconds: float
 ) -> tuple[str, ...]:
-    """The names of what may change without the answer's result changing, though the solution's does; in one process.
+    """Return the names of what may change without the answer's result changing, although the solution's does.
 
     names    of the arguments
     seconds  that the answer took on all cases; empty, too, where an experiment takes much longer
@@ -55,14 +55,14 @@ def _seen(spec: Spec, limit: float, memory: float, experiment: Callable[[], Sequ
 
 
 def stays(spec: Spec, seed: int, answer: Target, names: Sequence[str]) -> tuple[str, ...]:
-    """In a child: what was drawn anew in each case without the answer's result changing at all."""
+    """In a child: return what was drawn again in each case without the answer's result changing at all."""
     drawn = observe.draw(spec, seed)
     function = getattr(observe.load(answer.path, answer.source), spec.name)
     return _left(drawn, seed, names, None, lambda args: _called(function, args, spec), lambda new, old: new == old)
 
 
 def moves(spec: Spec, seed: int, solution: Target, names: Sequence[str], among: Sequence[str]) -> tuple[str, ...]:
-    """In a child: with which of these the right result changes each time, by more than rounding.
+    """In a child: return those of these with which the right result changes each time, by more than rounding.
 
     Right is what the oracle says; it knows more digits than the solution, which stands in where there is none.
     """
@@ -87,7 +87,7 @@ def _left(
     calls: Callable[[Args], Call],
     holds: Callable[[Value, Value], bool],
 ) -> tuple[str, ...]:
-    """The places of which `holds` is true of new and old result in every case and draw; none if that takes too long."""
+    """Return the places for which `holds` is true of new and old result in every case and draw; none if too slow."""
     spec, cases = drawn
     left = {name: place for name, place in redrawn.places(names, cases).items() if among is None or name in among}
     further = [seed + STEP * (i + 1) for i in range(FURTHER)] if redrawn.are_plain(cases) else []
@@ -145,6 +145,6 @@ def _says_nothing(value: Value) -> bool:
 
 
 def _widest(left: dict[str, redrawn.Place]) -> tuple[str, ...]:
-    """Without the entries of a dict that is among them as a whole."""
+    """Drop the entries of a dict that is itself among the places."""
     whole = {i for i, key in left.values() if key is None}
     return tuple(name for name, (i, key) in left.items() if key is None or i not in whole)

@@ -1,9 +1,9 @@
-"""A process that checks one exercise after the other, each in children forked from it: what a screen talks to.
+"""Check one exercise after the other, each in forked children, as a process that a screen talks to.
 
 python -m grader.run.service --root . --answers answers --lang en [--limit 20] [--memory 2]
 
 JAX is imported here once and no backend is started. Requests come on stdin and replies go to stdout, as lines of JSON
-that `wire.encode` makes of the classes of service_messages.py; what is no request gets `Failed`.
+that `wire.encode` makes of the classes of service_messages.py; anything that is not a request gets `Failed`.
 
 A new check ends the one under way, which gets the reply `Superseded`. When stdin ends, so do we. The inputs of an
 exercise stay the same until its answer is right, so that what was seen of the solution and of the mistakes is seen
@@ -51,7 +51,7 @@ class _Ended(BaseException):
 
 
 class Service:
-    """Answers the requests that come on file descriptor `requests`, by lines on `replies`."""
+    """A service that answers requests from file descriptor `requests` by lines on `replies`."""
 
     def __init__(self, root: Path, settings: Settings, lang: str, requests: int = 0, replies: int = 1) -> None:
         self.settings, self.lang = settings, lang
@@ -66,7 +66,7 @@ class Service:
         self._busy = False
 
     def serve(self) -> None:
-        """Until stdin ends."""
+        """Answer requests until stdin ends."""
         forked.on_turn.append(self._look)
         self._reply(Ready(tuple(self.catalogue.exercises), tuple(self.notes)))
         try:
@@ -120,14 +120,14 @@ class Service:
         return dataclasses.replace(self.settings, seed=seed), cached
 
     def _look(self) -> None:
-        """Called while children are waited for."""
+        """Look for new requests while waiting for children."""
         if not self._read(0):
             raise _Ended
         if self._checks:
             raise _Superseded
 
     def _read(self, seconds: float | None) -> bool:
-        """Take in the requests that have come, waiting at most `seconds` for one. False when there will be no more."""
+        """Read the requests that have come, waiting at most `seconds` for one. Return False if no more will come."""
         while True:
             try:
                 self._take(self._requests.read(seconds))
@@ -159,7 +159,7 @@ def _said(error: Exception) -> str:
 
 
 def main() -> None:
-    """The command line; `learn` starts it."""
+    """Run the command line; `learn` starts it."""
     parser = argparse.ArgumentParser(prog="python -m grader.run.service", description=__doc__)
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds lessons/ and solutions/")
     parser.add_argument("--answers", type=Path, required=True)

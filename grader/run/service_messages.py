@@ -1,4 +1,4 @@
-"""What a screen and grader/run/service.py say to each other: `wire.encode` makes a line of JSON of each."""
+"""Define the messages between a screen and grader/run/service.py, which `wire.encode` turns into lines of JSON."""
 
 from dataclasses import dataclass
 
@@ -54,7 +54,7 @@ class Superseded(Reply):
 
 @dataclass(frozen=True)
 class Failed(Reply):
-    """A request was none, id None, or its exercise could not be checked."""
+    """A message was not a request (id None), or its exercise could not be checked."""
 
     id: int | None
     error: str

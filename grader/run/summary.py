@@ -1,4 +1,4 @@
-"""What the terminal shows at the end: a block per answer that is not right, then how far the learner has come."""
+"""Write the summary on the terminal: a block per answer that is not right, then the learner's progress."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def in_order(run: PytestRun) -> list[PytestVerdict]:
 
 
 def write(terminal: pytest.TerminalReporter, run: PytestRun, hint: bool) -> None:
-    """Blocks, the progress line, and with --hint the next hint."""
+    """Write the blocks, the progress line, and with --hint the next hint."""
     verdicts = in_order(run)
     if not hint:
         for verdict in verdicts:

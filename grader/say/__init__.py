@@ -1,1 +1,1 @@
-"""A verdict in the learner's words."""
+"""Explain a verdict in the learner's language."""

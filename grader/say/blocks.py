@@ -1,4 +1,4 @@
-"""What is said about one answer, for a terminal: a heading that an editor opens, and why."""
+"""Format the report on one answer for a terminal: a heading that an editor can open, and the reason."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ MARKS = {"todo": ("t", "yellow"), "wrong": ("w", "red"), "broken": ("b", "red"),
 
 @dataclass(frozen=True)
 class Block:
-    """What is said about one answer: the outcome's word with its colour, which exercise and where, and why."""
+    """The report on one answer: the outcome's word with its colour, the exercise and its place, and the reason."""
 
     word: str
     colour: str
@@ -32,7 +32,7 @@ def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
 
 
 def place(root: Path, folder: Path, exercise: str, line: int) -> str:
-    """Return where an answer stands, as editors open it: `answers/ch03_sharding.py:14`."""
+    """Return the place of an answer, as editors open it: `answers/ch03_sharding.py:14`."""
     path = folder / f"{exercise.partition('.')[0]}.py"
     base = home(root)
     shown = path.relative_to(base) if path.is_relative_to(base) else path

@@ -1,4 +1,4 @@
-"""What others are told of an exercise that was checked."""
+"""Define the result of a check as other programs get it."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Checked:
     """The outcome, the mistake that was recognised, and the explanation in the learner's language.
 
-    line    of the function in the answers file; 0 where it has none
-    answer  fingerprint of the answers file that was checked; empty where it could not be read
+    line    of the function in the answers file; 0 if it has none
+    answer  fingerprint of the answers file that was checked; empty if it could not be read
     """
 
     exercise: str

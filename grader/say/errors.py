@@ -1,4 +1,4 @@
-"""The words of an error, without what does not help: its beginning, and the lines below that decide."""
+"""Shorten an error to the parts that help: its beginning, and the decisive lines below."""
 
 import re
 

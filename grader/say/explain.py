@@ -1,4 +1,4 @@
-"""A verdict in words: first why that may be, then what was called, what came back, what was expected."""
+"""Explain a verdict in words: first the possible reason, then the call, the result and the expected value."""
 
 import re
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ def _other_calls(difference: OtherCalls, lang: str) -> str:
 
 
 def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) -> list[str]:
-    """Return a call that gives what it should, to be held beside the one that does not."""
+    """Return a call with the right result, for comparison with the wrong one."""
     args = verdict.near.values.get("args") if verdict.near else None
     if not isinstance(args, tuple) or not args:
         return []
@@ -88,13 +88,13 @@ def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) ->
 
 
 def _either(places: Sequence[str], lang: str) -> str:
-    """Pieces of code in a list, the last after an «or»."""
+    """List pieces of code, with "or" before the last one."""
     *more, last = (f"`{place}`" for place in places)
     return say("list-or", lang).join(filter(None, [say("list-comma", lang).join(more), last]))
 
 
 def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
-    """Return why the answer may be wrong, where we know: a mistake, one that is likely, or what it nearly is."""
+    """Return why the answer may be wrong, if known: a mistake, a likely one, or a near miss."""
     if verdict.together:
         each = "\n".join(f"· {mistake_words(spec, mistake, lang)}" for mistake in verdict.together)
         return say("together", lang, n=len(verdict.together)) + "\n" + each
@@ -176,7 +176,7 @@ def _difference(difference: Difference | PrintedDifference, none: bool, lang: st
 
 
 def _beside(difference: Difference, lang: str) -> tuple[str, str]:
-    """Both parts in words, never in the same words: around the number that differs, or with all that is known."""
+    """Describe both parts, never in the same words: around the number that differs, or with all that is known."""
     both = difference.got, difference.expected
     if difference.at:
         a, b = (show(x, lang, numbers=shown.around(x, difference.at)) for x in both)

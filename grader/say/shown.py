@@ -1,4 +1,4 @@
-"""Values in a few words, as a learner would write them: arguments, what came back, what was expected."""
+"""Show values in a few words, as a learner would write them: arguments, results, expected values."""
 
 import re
 from collections.abc import Sequence
@@ -51,12 +51,12 @@ def call(name: str, args: Sequence[Value], lang: str) -> str:
 
 
 def arrays(of: Sequence[Value], lang: str) -> str:
-    """`f32[4, 5], i32[4]`: their types, wherever they lie."""
+    """Return the types of arrays, wherever they lie: `f32[4, 5], i32[4]`."""
     return say("list-comma", lang).join(_type(x) for x in of if isinstance(x, Array))
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the beginning and the end of what is too long: what decides may stand at either."""
+    """Return the beginning and the end of a long text, since the decisive part may be in either."""
     most = max(most, 20)
     return text if len(text) <= most else f"{text[: most // 2].rstrip()} … {text[len(text) - most // 2 :].lstrip()}"
 
@@ -75,7 +75,7 @@ def _numbers(x: np.ndarray) -> str:
 
 
 def around(x: Value, at: str) -> str:
-    """Return the numbers beside the one at this index, as `[3, 0:5] = [0.1 0.2 0.3 0.4 0.5]`; "" for the first few."""
+    """Return the numbers around the one at this index, as `[3, 0:5] = [0.1 0.2 0.3 0.4 0.5]`; "" for the first few."""
     index = [int(n) for n in re.findall(r"\d+", at)]
     if not isinstance(x, Array) or len(index) != len(x.shape) or not index:
         return ""
@@ -160,7 +160,7 @@ def _range(x: Value) -> str:
 
 
 def spec_text(entries: Sequence[Entry]) -> str:
-    """P('x', None, ('y', 'z')) from a spec's entries."""
+    """Return P('x', None, ('y', 'z')) from a spec's entries."""
     return f"P({', '.join(map(repr, entries))})"
 
 
@@ -185,7 +185,7 @@ def _array(x: Array, lang: str, brief: bool, numbers: str = "") -> str:
 
 
 def _type(x: Array | Struct) -> str:
-    """`f32[4, 5]`."""
+    """Return the type as `f32[4, 5]`."""
     return _dtype(x.dtype) + _shape(x.shape)
 
 

@@ -1,1 +1,1 @@
-"""What a function does, seen in a child: as plain data that can be compared elsewhere."""
+"""Observe what a function does in a child, as plain data that can be compared elsewhere."""

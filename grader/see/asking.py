@@ -1,4 +1,4 @@
-"""In a room: what stands there for an `Asked`, and the desk that takes its questions through a socket."""
+"""Stand in for an `Asked` in a sandbox, with a desk that takes its questions through a socket."""
 
 import contextlib
 import operator

@@ -1,4 +1,4 @@
-"""A collective in a branch that not all devices take, found in the traced program before it waits for ever.
+"""Find, in the traced program, a collective in a branch that not all devices take, before it waits forever.
 
 Along which axes a value differs from device to device is worked out as shard_map's check does, from the blocks that it
 hands out and from `axis_index`; here also where `check_vma=False` has turned that check off.
@@ -22,14 +22,14 @@ BRANCHES = re.compile(r"\b(cond|switch|while_loop|fori_loop)\b")  # without thes
 
 @dataclass(frozen=True)
 class Alone:
-    """The operation that not all devices come to, and what it stands in: "cond" or "while"."""
+    """An operation that not all devices reach, and the "cond" or "while" that contains it."""
 
     step: Any
     inside: str
 
 
 def failure(function: Callable[..., Any], args: tuple[Any, ...], path: str) -> Failure | None:
-    """Return what would never end, with the line of the file `path` that calls it; None where nothing is found."""
+    """Return the operation that would never end, with the line of the file `path` that calls it; None without one."""
     import jax
 
     program, arrays = of_arrays(function, args)

@@ -1,4 +1,4 @@
-"""How the functions that are arguments were called: on arrays of which shapes, and where what was no tracer lay."""
+"""Record how functions among the arguments were called: on which shapes, and on which devices."""
 
 import contextlib
 import functools
@@ -12,7 +12,7 @@ MOST = 4  # different calls of one function that are kept
 
 
 class Watch:
-    """Has arguments for one call, in which each plain function notes what it is called on."""
+    """Arguments for one call, in which each plain function records what it is called on."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self._seen: dict[int, list[Called]] = {}
@@ -40,7 +40,7 @@ class Watch:
 
 
 def _arrays_in(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Without their numbers; what is no array, such as a tree of parameters, is left out."""
+    """Return the arrays without their numbers; anything else, such as a tree of parameters, is left out."""
     import jax
 
     return tuple(pack(x, data=False) for x in args if isinstance(x, jax.Array))

@@ -1,4 +1,4 @@
-"""What the compiler makes of a function: the program, and what it sends. Traced with its arrays only."""
+"""Compile a function, traced with its arrays only, and count what the program sends."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,13 +14,13 @@ Compiler = Callable[[Callable[..., Any], tuple[Any, ...], Budget | None], Compil
 
 
 def budget_of(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
-    """Return what the exercise allows for these arguments."""
+    """Return the exercise's budget for these arguments."""
     budget = spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
     return replace(budget, work=True) if budget and spec.work else budget
 
 
 def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> Compiled:
-    """Compiled once: the executable, its arguments, and its traffic."""
+    """Compile a function once; return the executable, its arguments, and its traffic."""
     program, arrays = of_arrays(function, args)
     executable, figures = counted(program, arrays, args, budget)
     return executable, tuple(arrays), figures
@@ -29,7 +29,7 @@ def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget
 def counted(
     program: Callable[..., Any], arrays: list[Any], args: tuple[Any, ...], budget: Budget | None
 ) -> tuple[Any, Traffic | Unreadable]:
-    """A program of these arrays, compiled, and what it sends. args: the exercise's; a mesh among them names axes."""
+    """Compile a program of these arrays; return it and what it sends. args: the exercise's; a mesh names axes."""
     import jax
 
     executable = jax.jit(program).lower(*arrays).compile()
@@ -105,7 +105,7 @@ def places_of(args: tuple[Any, ...]) -> list[int]:
 
 
 def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Traffic | Unreadable:
-    """Return what a compiled program's text sends, or why that cannot be told. budget: says what is counted beside."""
+    """Return what a compiled program's text sends, or why that cannot be told. budget: says what else is counted."""
     from minipod import traffic
     from minipod.hlo import hiding
     from minipod.hlo import text as hlo

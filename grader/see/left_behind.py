@@ -1,4 +1,4 @@
-"""What a function must leave as it found it: the lists, dicts and NumPy arrays it was given, and JAX's settings."""
+"""Detect changes that a function must not make: to the lists, dicts and NumPy arrays it gets, and JAX's settings."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Change:
-    """What is not as it was: a setting of JAX, by its name, or else an argument, by its place."""
+    """A change: of a setting of JAX, by its name, or else of an argument, by its place."""
 
     argument: int | None = None
     setting: str | None = None
 
 
 class Before:
-    """How things were before a call; `change()` says what is different after it."""
+    """The state before a call; `change()` returns what is different after it."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self.args = args
         self.states, self.settings = list(map(_state, args)), _settings()
 
     def change(self) -> Change | None:
-        """Return the first argument that has changed, or else the first setting; None where all is as it was."""
+        """Return the first argument that has changed, or else the first setting; None if nothing has changed."""
         for place, (arg, state) in enumerate(zip(self.args, self.states, strict=True)):
             if _state(arg) != state:
                 return Change(argument=place)
@@ -30,7 +30,7 @@ class Before:
 
 
 def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """The arguments, by number, that have arrays of JAX, all of them deleted: donated, and their memory taken over."""
+    """Return the numbers of arguments whose JAX arrays are all deleted: donated, and their memory taken over."""
     import jax
 
     lost = []

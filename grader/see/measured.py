@@ -1,4 +1,4 @@
-"""What an exported program does: compiled, counted and run on the true arguments, away from whoever made it."""
+"""Measure an exported program: compile, count and run it on the true arguments, away from its author."""
 
 import base64
 import re
@@ -68,7 +68,7 @@ def _run(program: Program, args: tuple[Any, ...], budget: Budget | None) -> tupl
 
 
 def _on(exported: Any, leaves: list[Any]) -> Any:
-    """The program as a function to compile, also where it makes a mesh of its own and its arrays lie on one device."""
+    """Return the program as a function to compile, even if it makes its own mesh and its arrays lie on one device."""
     import jax
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 

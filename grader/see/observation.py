@@ -1,4 +1,4 @@
-"""What was seen of a file in one process, as plain data: of each function each case, and how the process ended."""
+"""Define observations of a file in one process as plain data: each case of each function, and the process's end."""
 
 import re
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a device of a compiled program sends, all of it and along some axes; None where that is not known.
+    """The bytes that a device of a compiled program sends, in total and along some axes; None if unknown.
 
     flops: of a device's matrix products, by `minipod.hlo.work`; None where a loop runs an unknown number of times.
     Where its budget asks for them: seconds, and temporary as there; exposed: how many collectives nothing can hide.
@@ -123,7 +123,7 @@ class Observation:
         return self.failure is not None and self.failure.is_timeout
 
     def validate(self) -> None:
-        """Raises ValueError where the parts do not fit one another."""
+        """Raise ValueError if the parts do not fit each other."""
         if (self.value is None) == (self.failure is None):
             raise ValueError("a value, or a failure")
         if self.leaves_devices not in (None, *LEAVES_DEVICES):
@@ -135,7 +135,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Truth:
-    """What an oracle says of one case, or how it failed."""
+    """The value that an oracle gives for one case, or its failure."""
 
     value: Value | None = None
     failure: Failure | None = None
@@ -143,7 +143,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class FileObservation:
-    """What a file's functions did (None: there is no such function), or why it could not be loaded."""
+    """The behaviour of a file's functions (None: there is no such function), or why it could not be loaded."""
 
     load: Failure | None = None
     functions: Mapping[str, tuple[Observation, ...] | None] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class FileObservation:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """How one process ended, as `minipod.forked.Result` says it; where that is "ok", with what it saw of a file.
+    """The end of one process, as in `minipod.forked.Result`; if that is "ok", with what it saw of a file.
 
     status  "malformed" where what it returned has not the form of a FileObservation
     begun   how many cases it had begun, where it did not come to its end
@@ -167,12 +167,12 @@ class ProcessResult:
     begun: int = 0
 
     def cases(self, name: str) -> tuple[Observation, ...] | None:
-        """Return what the function did; None where it did nothing."""
+        """Return the function's cases; None if there are none."""
         return self.file.functions.get(name)
 
 
 def received(result: forked.Result, begun: int = 0) -> ProcessResult:
-    """Return what a child returned, which was encoded; an answer may have forged it."""
+    """Decode what a child returned; an answer may have forged it."""
     try:
         about: dict[str, Any] = {"text": decode(str, result.text), "output": decode(str, result.output)}
         about |= {"ready": decode(bool, result.ready), "seconds": decode(float, result.seconds)}

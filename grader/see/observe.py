@@ -1,4 +1,4 @@
-"""See what functions do, in a child: value, placement, what is printed, the traffic, or the error."""
+"""Observe functions in a child: value, placement, output, traffic, or error."""
 
 import contextlib
 import io
@@ -47,26 +47,26 @@ def load(path: Path, source: str | None = None) -> types.ModuleType:
 
 
 class Begun:
-    """How many cases each process has begun, in memory that a parent shares with its children, who may not return."""
+    """The number of cases begun by each process, in memory shared with children, which may not return."""
 
     def __init__(self, processes: int) -> None:
         self._shared = mmap.mmap(-1, processes)
 
     def next(self) -> None:
-        """In a child: another case begins."""
+        """In a child: count the start of a case."""
         import jax
 
         place = jax.process_index()
         self._shared[place] = min(self._shared[place] + 1, 255)
 
     def count(self, process: int) -> int:
-        """In the parent: how many this process has begun."""
+        """In the parent: return how many cases this process has begun."""
         return self._shared[process]
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is looked at: functions of a file, whose text may be given, too; oracle: what it says is seen first."""
+    """The functions to observe in a file, whose text may be given, too. oracle: whether it is observed first."""
 
     path: Path
     names: Sequence[str]
@@ -75,7 +75,7 @@ class Target:
 
 
 def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> FileObservation:
-    """Load a file and see its functions. begun: is told which case of them is under way."""
+    """Load a file and see its functions. begun: counts the cases that have begun."""
     import jax
 
     jax.config.update("jax_traceback_filtering", "off")  # a blank is told by its last frame
@@ -99,7 +99,7 @@ def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = No
 
 
 def encoded(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> object:
-    """`observe_file`, as a child sends it to its parent."""
+    """Encode the result of `observe_file`, as a child sends it to its parent."""
     return encode(observe_file(spec, seed, target, begun))
 
 
@@ -153,7 +153,7 @@ def _truth(oracle: Any, args: tuple[Any, ...], path: Path) -> Truth:
 
 
 def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
-    """The argument tuples of an exercise, the same in every process that has the seed, and the spec they belong to."""
+    """Draw the argument tuples of an exercise, the same in every process with this seed; also return the spec."""
     import numpy as np
 
     spec = spec.again() if spec.again else spec
@@ -242,7 +242,7 @@ MOST_NAMES = 4
 
 
 def _names_in(error: BaseException, path: Path) -> tuple[tuple[str, Value], ...]:
-    """What the file's own names in the line that led to an error stand for: whoever called knows the arguments."""
+    """Describe the values of the file's own names in the line that led to an error, except arguments."""
     last = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == str(path) and frame.f_code.co_name != "<module>":
@@ -262,7 +262,7 @@ def _names_in(error: BaseException, path: Path) -> tuple[tuple[str, Value], ...]
 
 
 class _Tee(io.TextIOBase):
-    """Passes text on, so that endless printing is noticed, and keeps the first of it."""
+    """A stream that passes text on, so that endless printing is noticed, and keeps its beginning."""
 
     def __init__(self, stream: Any, most: int = 64_000) -> None:
         self.stream, self.most, self.kept, self.size = stream, most, [], 0

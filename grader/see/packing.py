@@ -1,4 +1,4 @@
-"""Python objects as `Value`s. What cannot be read raises here, in the process of the one who returned it."""
+"""Pack Python objects as `Value`s. An unreadable object raises here, in the process that returned it."""
 
 import base64
 import dataclasses
@@ -18,7 +18,7 @@ MOST_DEEP = 40
 
 
 def pack(x: Any, data: bool = True, depth: int = 0) -> Value:
-    """x as a Value. data=False leaves out the bytes of all but small arrays: enough to show.
+    """Pack x as a Value. data=False leaves out the bytes of all but small arrays: enough to show.
 
     Raises ValueError for an array of more than MOST_BYTES bytes.
     """
@@ -83,7 +83,7 @@ def _other(x: Any) -> values.Other:
 
 
 def _is_jax_type(x: Any) -> bool:
-    """jnp.float32 and its like are neither dtypes nor classes of NumPy."""
+    """Return whether x is jnp.float32 or the like, which are neither dtypes nor classes of NumPy."""
     return isinstance(getattr(x, "dtype", None), np.dtype) and not hasattr(x, "shape")
 
 
@@ -146,7 +146,7 @@ def _parts(x: Any) -> list[Part]:
 
 
 def _drifted(parts: list[Part]) -> tuple[tuple[int, Block], ...]:
-    """The copies that are none: of each block that has other bytes on some devices all that is held, each once."""
+    """Return copies that differ: for each block with different bytes on some devices, each version once."""
     held: dict[Bounds, dict[bytes, tuple[int, np.ndarray]]] = {}
     for device, bounds, part in parts:
         held.setdefault(bounds, {}).setdefault(part.tobytes(), (device, part))

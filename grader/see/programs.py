@@ -1,4 +1,4 @@
-"""A traced function as a program that leaves its process: exported here; compiled, counted and run by measured.py.
+"""Export a traced function as a program that leaves its process; measured.py compiles, counts and runs it.
 
 So a submission's process says only which program it made. What that sends, what it returns and where its results lie
 is seen by a process in which nothing of the submission runs.
@@ -17,7 +17,7 @@ MOST_BYTES = 2 << 20  # of a program
 
 @dataclass(frozen=True)
 class Program(Value):
-    """What stands for a value until the program has run: the program as `jax.export` writes it, in base64, and the
+    """A placeholder for a value until the program has run: the program as `jax.export` writes it, in base64, and the
     value that it will return, with `Other("Result", …)` in place of its arrays."""
 
     base64: str
@@ -39,7 +39,7 @@ class Result:
 
 
 def export(function: Callable[..., Any], arrays: list[Any]) -> Program:
-    """Trace a function of arrays, which are not looked at but for shape, dtype and layout.
+    """Trace a function of arrays, of which only shape, dtype and layout are used.
 
     Raises what tracing raises, and ValueError for a program that is too large. What it prints with jax.debug is left
     out, as this would call back to Python.

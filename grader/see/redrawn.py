@@ -1,4 +1,4 @@
-"""Arguments of which one is drawn anew, in the same shape and dtype, from the values that it has; others stay.
+"""Draw one argument again, in the same shape and dtype, from its own values; the others stay.
 
 Which can be: arrays, and dicts, lists and tuples of nothing but arrays and floats; a float by itself. Where no call has
 an array, a mesh or a function, also whole numbers, texts and lists of such, which are no sizes there.
@@ -17,7 +17,7 @@ Args = tuple[Any, ...]
 
 
 def places(names: Sequence[str], cases: Sequence[Args]) -> dict[str, Place]:
-    """Return what can be drawn anew in every case, by the name that code gives it: `b1`, `params["w"]`."""
+    """Return what can be drawn again in every case, by its name in code: `b1`, `params["w"]`."""
     result: dict[str, Place] = {}
     plain = are_plain(cases)
     for i, name in enumerate(names):
@@ -37,7 +37,7 @@ def are_plain(cases: Sequence[Args]) -> bool:
 
 
 def redrawn(args: Args, place: Place, draw: int, about: object, others: Sequence[Any]) -> Args | None:
-    """Return the arguments, copied, with another value at this place; None where there is none.
+    """Return the arguments, copied, with another value at this place; None if there is none.
 
     draw    below DRAWS; of an array's entries half are drawn anew, then the others, then all: each of them counts
     about   what the draw is for: the same gives the same

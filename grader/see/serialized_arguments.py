@@ -1,4 +1,4 @@
-"""Arguments as bytes: drawn in one process, the same in another that lacks the tests they were drawn by.
+"""Turn arguments into bytes: drawn in one process, equal in another that lacks the tests that drew them.
 
 What a test or its lesson defines (a function to apply, a small class) goes along by value, as cloudpickle does it;
 arrays go as their shards, devices by their numbers. Bytes of this kind are only ever read where they may run code: in a
@@ -18,7 +18,7 @@ from grader.see.asking import Asker
 
 
 def dumps(cases: list[tuple[Any, ...]], kept: list[Asked]) -> bytes:
-    """The cases as bytes. Raises TypeError or PicklingError for what cannot leave its process: an open file, a lock.
+    """Return the cases as bytes. TypeError or PicklingError for what cannot leave its process: an open file, a lock.
 
     kept  is filled with the arguments that stay here, to be asked; in the bytes stands who asks them, by number
     """
@@ -30,12 +30,12 @@ def dumps(cases: list[tuple[Any, ...]], kept: list[Asked]) -> bytes:
 
 
 def loads(data: bytes) -> list[tuple[Any, ...]]:
-    """Return what `dumps` was given, in a process with the same number of devices."""
+    """Restore the arguments of `dumps` in a process with the same number of devices."""
     return pickle.loads(data)
 
 
 def blanked(args: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
-    """The arguments, with zeros in place of the numbers in those at `places`: shapes, dtypes and layouts are kept."""
+    """Replace the numbers in the arguments at `places` by zeros; shapes, dtypes and layouts are kept."""
     import jax
 
     return tuple(jax.tree.map(_zeros, arg) if i in places else arg for i, arg in enumerate(args))

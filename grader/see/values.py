@@ -1,4 +1,4 @@
-"""Python values as plain data, so that an answer seen in one process can be compared in another.
+"""Represent Python values as plain data, so that an answer observed in one process can be compared in another.
 
 What is only there to be shown does not count when values are compared with ==. Arrays: array_values.py.
 """
@@ -16,7 +16,7 @@ class Value:
 
     @property
     def kind(self) -> str:
-        """The name of its type as a learner knows it."""
+        """Return the name of its type as a learner knows it."""
         return self.type_name
 
 
@@ -120,7 +120,7 @@ class DType(Value):
 
 
 class Tree(Value):
-    """What holds other values, in `items`."""
+    """A container of other values, in `items`."""
 
     items: tuple[Value, ...]
 
@@ -165,14 +165,14 @@ class Dict(Tree):
         return list(map(_label, self.keys))
 
     def in_order_of(self, other: "Dict") -> "Dict | None":
-        """Return the same dict with its keys in another's order; None where the keys differ."""
+        """Return the same dict with its keys in another's order; None if the keys differ."""
         items = dict(zip(self.keys, self.items, strict=True))
         if len(self.keys) != len(other.keys) or items.keys() != set(other.keys):
             return None
         return Dict(other.keys, tuple(items[key] for key in other.keys))
 
     def validate(self) -> None:
-        """Raises ValueError where keys and items are not as many."""
+        """Raise ValueError if the numbers of keys and items differ."""
         if len(self.keys) != len(self.items):
             raise ValueError("keys and items are not as many")
 

@@ -1,4 +1,4 @@
-"""Dataclasses as JSON data, and back.
+"""Turn dataclasses into JSON data, and back.
 
 `decode` takes nothing for granted: what comes from a learner's process may be forged.
 """
@@ -16,11 +16,11 @@ _PLAIN = (bool, int, float, str, types.NoneType)
 
 
 class Malformed(ValueError):
-    """The data has not the form of the class."""
+    """The error of data that does not have the form of the class."""
 
 
 def encode(x: Any) -> Any:
-    """Return a dataclass, or a container of such, as JSON data; each carries the name of its class."""
+    """Turn a dataclass, or a container of such, into JSON data; each carries the name of its class."""
     if isinstance(x, _PLAIN):
         return x
     if isinstance(x, tuple | list):
@@ -33,7 +33,7 @@ def encode(x: Any) -> Any:
 
 
 def decode(kind: type[T], data: object) -> T:
-    """Return what `encode` made of a `kind`. A class with subclasses stands for any of them.
+    """Restore a `kind` from what `encode` made of it. A class with subclasses stands for any of them.
 
     Raises Malformed, also where the object's own `validate` does.
     """

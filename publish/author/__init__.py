@@ -1,1 +1,1 @@
-"""What a chapter's author runs."""
+"""Provide the commands for a chapter's author."""

@@ -1,4 +1,4 @@
-"""The files of a chapter, and what in them is missing or does not fit the rest."""
+"""Find the files of a chapter, and what is missing in them or does not fit the rest."""
 
 import ast
 import tomllib
@@ -28,7 +28,7 @@ class Finding:
 
     @classmethod
     def read(cls, sentence: str) -> "Finding":
-        """From `where: what`, a line of another check."""
+        """Parse `where: what`, a line of another check."""
         where, _, text = sentence.partition(": ")
         return cls(where, text)
 
@@ -78,12 +78,12 @@ class ChapterFiles:
 
     @property
     def pages(self) -> list[Path]:
-        """The page of the book in each language that somebody writes; one of them may be missing."""
+        """Return the page of the book in each written language; one of them may be missing."""
         return [self.root / "book" / language / f"{self.lesson}.md" for language in WRITTEN]
 
     @property
     def python(self) -> list[Path]:
-        """The Python files that a chapter has to have."""
+        """Return the Python files that a chapter must have."""
         return [self.folder / "demo.py", self.blanks, self.checks, self.mistakes, self.solution]
 
     def place(self, path: Path, function: str = "") -> str:
@@ -106,7 +106,7 @@ def mistakes_of(path: Path) -> list[str]:
 
 
 def incomplete(chapter: ChapterFiles) -> list[Finding]:
-    """Return what the chapter lacks, and where two of its files disagree. Runs nothing."""
+    """Return what the chapter lacks, and where two of its files disagree; nothing is run."""
     findings = list(_unreadable(chapter))
     if any(finding.unreadable for finding in findings):
         return findings

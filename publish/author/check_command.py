@@ -137,7 +137,7 @@ def _judge(
 
 
 def _as_answer(path: Path, name: str, exercise: str) -> checking.Reader:
-    """A reader that takes the file `path` for the answers, and its function `name` for the one to the exercise."""
+    """Make a reader that takes the file `path` as the answers, and its function `name` as the exercise's answer."""
 
     def read(_: Path) -> answers.Answers:
         file = answers.read(path)

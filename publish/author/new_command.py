@@ -26,7 +26,7 @@ DESCRIPTION = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command. Prints the files that it wrote, or a sentence that says why there are none; then it returns 2."""
+    """Run the command: print the files that it wrote, or say in a sentence why there are none and return 2."""
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
     parser.add_argument("chapter", metavar="CHAPTER", help="such as ch03; for a new chapter its folder: ch25_pipelines")
     parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: 'rows_of(x, mesh)'")
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]:
-    """Return the files of a new chapter: path below root → text. ValueError where the name is taken, or is not one."""
+    """Return the files of a new chapter: path below root → text. ValueError if the name is taken or invalid."""
     lessons = root / "lessons"
     if existing := chapters.named(lessons, lesson):
         lesson = existing[0]
@@ -93,7 +93,7 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
 
 
 def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes: Sequence[str]) -> dict[str, str]:
-    """The files of a chapter with one more exercise: path below root → text. ValueError where it cannot be added.
+    """Return the files of a chapter with one more exercise: path below root → text. ValueError if impossible.
 
     only      the language that it is written in; None: those of the chapter
     mistakes  their names
@@ -131,12 +131,12 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
 
 
 def _code(text: str) -> str:
-    """Return a file's code without what its docstrings say."""
+    """Return a file's code without the text of its docstrings."""
     return re.sub(r'""".*?"""', "", text, flags=re.S)
 
 
 def _read(chapter: ChapterFiles, path: Path) -> str:
-    """Return the text of a file of the chapter. ValueError where it cannot be read."""
+    """Return the text of a file of the chapter. ValueError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -148,7 +148,7 @@ def _read(chapter: ChapterFiles, path: Path) -> str:
 
 
 def _appended(chapter: ChapterFiles, path: Path, text: str) -> str:
-    """Return the file's text with this below it."""
+    """Return the file's text with this appended."""
     old = _read(chapter, path).rstrip("\n")
     space = "\n\n\n" if path.suffix == ".py" else "\n\n"
     return f"{old}{space}{text}" if old else text

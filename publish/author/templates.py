@@ -1,4 +1,4 @@
-"""What `new` writes: stubs that are valid Python, TOML and Markdown, each marked FILL IN; and which still are."""
+"""Write the stubs of `new`, valid Python, TOML and Markdown marked FILL IN, and find those still marked."""
 
 import ast
 import json
@@ -45,7 +45,7 @@ class Signature:
 
     @classmethod
     def read(cls, text: str) -> "Signature":
-        """From `twice` or `rows_of(x: jax.Array, i)`. ValueError where that cannot be an exercise."""
+        """Parse `twice` or `rows_of(x: jax.Array, i)`. ValueError if that cannot be an exercise."""
         name = text.partition("(")[0].strip()
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or "__" in name or name[:5] == "test_":
             raise ValueError(
@@ -148,7 +148,7 @@ def _page(label: str, language: str) -> str:
 
 
 def unfilled(chapter: ChapterFiles) -> list[Finding]:
-    """One finding for each function, key or line that still says FILL IN. Files that are missing are left out."""
+    """Return a finding for each function, key or line that still says FILL IN. Missing files are left out."""
     findings: list[Finding] = []
     for path in chapter.python:
         findings += _functions(chapter, path)

@@ -1,1 +1,1 @@
-"""The outputs of the cells: executed, or as recorded in book/outputs/."""
+"""Get the outputs of the cells: executed, or as recorded in book/outputs/."""

@@ -1,4 +1,4 @@
-"""Which programs and data of the lessons the cells of a page, or a recorder, reach.
+"""Find the programs and data of the lessons that the cells of a page, or a recorder, reach.
 
 Read from the code, never imported: `import` and `from … import` anywhere in it, and strings that name a module
 ("lessons.ch13_network.wire") or a file: beside the code or in the lesson ("hello.py", "recorded.json"), or anywhere
@@ -28,7 +28,7 @@ _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all thr
 
 @dataclass(frozen=True)
 class Mentioned:
-    """What a piece of code names. `modules`: dotted names, those of relative imports with their dots in front."""
+    """The names in a piece of code. modules: dotted names, those of relative imports with their dots in front."""
 
     modules: frozenset[str]
     strings: frozenset[str]

@@ -1,4 +1,4 @@
-"""The outputs of a chapter for all editions: as recorded in the tree, or from executing its cells in a scratch folder.
+"""Get a chapter's outputs for all editions: as recorded in the tree, or by executing its cells in a scratch folder.
 
 A recording depends on what the page says; outputs that were made here, and not recorded, on tools and versions too.
 """
@@ -35,7 +35,7 @@ ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "
 
 @dataclass
 class Failure:
-    """Why the outputs of a page end early, or what is wrong with them.
+    """The reason why the outputs of a page end early, or are wrong.
 
     cell    the index of the cell
     what    it "raised", was "slow", "died" (the Python process ended) or "warned" (the cells after it ran all the same)
@@ -77,13 +77,13 @@ class Executed:
 
 
 def measures(name: str, root: Path) -> bool:
-    """Return whether the cells of a page measure times: then nothing else may run beside them."""
+    """Return whether the cells of a page measure times: then nothing else may run at the same time."""
     folder = root / "lessons" / name
     return (folder / FILE).exists() and read_chapter(folder).measures
 
 
 def sources(page: Page, root: Path) -> dict[str, str]:
-    """A hash of everything that a page says: its cells, the lessons' files that they reach, its lesson's data."""
+    """Hash everything in a page: its cells, the lessons' files that they reach, its lesson's data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
     read = [p for p in read if not p.name.startswith(WORDS)]
     cells = json.dumps([[c.kind, c.name, c.body] for c in page.cells])
@@ -100,7 +100,7 @@ def key(page: Page, root: Path) -> str:
 
 
 def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Executed:
-    """A page's outputs: as recorded where that fits, else as kept in `build`, else, or `afresh`, by executing it.
+    """Return a page's outputs: as recorded if that fits, else from the cache in `build`, else by executing it.
 
     A failed chapter is not kept: the next build tries it again. OSError where a file cannot be written.
     """
@@ -135,7 +135,7 @@ def _recorded(page: Page, root: Path) -> Executed | None:
 
 
 def _kept(path: Path, count: int) -> Executed | None:
-    """Return the outputs in the cache; None where there are none, or where the file is damaged."""
+    """Return the outputs in the cache; None if there are none, or the file is damaged."""
     try:
         # pyrefly: ignore[bad-argument-type]
         result = Executed(**{**json.loads(files.read(path)), "ran": 0})
@@ -236,7 +236,7 @@ def _plain(text: str) -> str:
 
 
 def _last_lines(text: str) -> str:
-    """Return the end of an error as a page has room for it."""
+    """Return as much of the end of an error as fits on a page."""
     lines = [line[:300] for line in _plain(text).splitlines() if line.strip()]
     return "\n".join(lines if len(lines) <= 8 else [*lines[:4], "…", *lines[-3:]])
 

@@ -20,7 +20,7 @@ RECORDERS = "publish/recorders/"
 
 @dataclass(frozen=True)
 class Row:
-    """What the program `by` records: the files that it writes, what it needs, how many minutes it takes.
+    """A recorder, the program `by`: the files that it writes, what it needs, how many minutes it takes.
 
     also: the files that it is recorded from and its code does not name (patterns).
     """
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Entry:
-    """When and with which versions a row was recorded; sums of what it was recorded from, and of what was written."""
+    """The time and versions of a recording; hashes of what it was recorded from, and of what was written."""
 
     on: str
     versions: dict[str, str]
@@ -77,7 +77,7 @@ def _row(name: str, row: dict[str, Any]) -> Row:
 
 
 def fault(row: Row, root: Path) -> str:
-    """Return what is wrong with a row, "" where nothing is: its program must be there."""
+    """Return what is wrong with a row, "" if nothing is: its program must exist."""
     if not (root / row.by).is_file():
         return f"{LEDGER}: {row.by}, which records {row.name}, is missing: correct `by`, or remove the row"
     return ""
@@ -119,7 +119,7 @@ def keep(row: Row, root: Path, made: Made) -> None:
 
 
 def is_stale(row: Row, entry: Entry | None, root: Path) -> bool:
-    """Return whether what a row is recorded from is no longer what it was, or the row was never recorded."""
+    """Return whether the sources of a row have changed, or the row was never recorded."""
     return entry is None or entry.of != _total(sources(row, root))
 
 
@@ -141,7 +141,7 @@ def of_other_versions(made: Made, promised: dict[str, str]) -> str:
 
 
 def of_versions(made: Made, promised: dict[str, str]) -> bool:
-    """Whether outputs were made with these versions: of Python its first two numbers, of packages the whole one."""
+    """Return whether outputs were made with these versions: Python's first two numbers, packages' whole version."""
     return _numbers(made).items() >= promised.items()
 
 

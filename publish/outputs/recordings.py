@@ -1,4 +1,4 @@
-"""The recorded outputs: book/outputs/NAME.json for each page, laid out so that a diff can be read.
+"""Read and write recorded outputs: book/outputs/NAME.json for each page, laid out for readable diffs.
 
 They are those of the newest JAX. book/outputs/oldest/NAME.json has, in the same form, the cells whose outputs differ
 under the oldest JAX that the book supports.
@@ -26,7 +26,7 @@ OLDEST = "oldest"  # the folder of what is otherwise there
 
 @dataclass(frozen=True)
 class Made:
-    """When outputs were made (a date), with which versions (by package, "" for a missing one) and on which platform."""
+    """The date, versions (by package, "" for a missing one) and platform of recorded outputs."""
 
     on: str
     python: str
@@ -36,7 +36,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Recording:
-    """What is in a file: the sums `of` what the page said then, and the outputs of each cell (notebook format)."""
+    """The contents of a file: hashes `of` the page at that time, and the outputs of each cell (notebook format)."""
 
     of: dict[str, str]
     made: Made
@@ -69,7 +69,7 @@ class StaleRecording(ValueError):
 
 
 def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the names whose sums differ, or that only one of the two has."""
+    """Return the names whose hashes differ, or that only one of the two has."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
@@ -80,12 +80,12 @@ def now() -> Made:
 
 
 def versions() -> dict[str, str]:
-    """Return the installed packages that outputs come from."""
+    """Return the versions of the installed packages that outputs depend on."""
     return {package: version(package) for package in PACKAGES}
 
 
 def version(package: str) -> str:
-    """Of an installed package; "" for one that is missing."""
+    """Return the version of an installed package; "" for a missing one."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -98,7 +98,7 @@ def where(name: str, root: Path, oldest: bool = False) -> Path:
 
 
 def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
-    """The recording of a page, None where there is none. ValueError, in a sentence, for one that does not fit."""
+    """Return the recording of a page, None if there is none. ValueError, in a sentence, if it does not fit."""
     path = where(page.path.stem, root)
     if not (file := _load(path, root)):
         return None
@@ -109,7 +109,7 @@ def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
 
 
 def oldest_outputs(page: Page, root: Path, of: dict[str, str]) -> OldestOutputs | None:
-    """What the oldest JAX gives, None where that is not recorded. ValueError, in a sentence, where it does not fit."""
+    """Return the oldest JAX's outputs, None if not recorded. ValueError, in a sentence, if they do not fit."""
     path = where(page.path.stem, root, oldest=True)
     if not (file := _load(path, root)):
         return None
@@ -181,12 +181,12 @@ def _split(output: dict) -> dict:
 
 
 def pieces(text: str) -> list[str]:
-    """Return a line, or a piece of markup, each."""
+    """Split into lines and pieces of markup."""
     return re.split(r"(?<=\n)(?=.|\n)|(?<=>)(?=<)", text)
 
 
 def text(output: dict) -> str:
-    """Return what an output says in plain text."""
+    """Return the plain text of an output."""
     return "\n".join(filter(None, (output.get("text", ""), output.get("data", {}).get("text/plain", ""))))
 
 

@@ -1,1 +1,1 @@
-"""The pages: what they are made of, their words in three scripts, their notebooks."""
+"""Make the pages: their parts, their words in three scripts, their notebooks."""

@@ -1,4 +1,4 @@
-"""What lies beside the editions: the page that leads to them; of a published book also sitemap.xml and 404.html."""
+"""Write the files next to the editions: the page that leads to them; if published, sitemap.xml and 404.html."""
 
 from html import escape
 from pathlib import Path

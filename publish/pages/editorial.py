@@ -1,4 +1,4 @@
-"""What a page says of itself: version, the day its source changed, how to cite it, and words for a search engine."""
+"""Write a page's metadata: version, the day its source changed, how to cite it, and words for search engines."""
 
 import functools
 import subprocess

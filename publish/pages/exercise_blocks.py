@@ -1,4 +1,4 @@
-"""An exercise as a page shows it: statement, blank, hints and the folded solution, pulled from the lesson."""
+"""Show an exercise on a page: statement, blank, hints and the folded solution, taken from the lesson."""
 
 import functools
 import re
@@ -13,7 +13,7 @@ _words = functools.cache(tomllib.loads)  # a chapter's exercises share them
 
 
 def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: dict[str, dict[str, str]]) -> str:
-    """Return the Markdown between `% exercise: name` and `% end exercise`. ValueError says what the lesson lacks."""
+    """Return the Markdown between `% exercise: name` and `% end exercise`. ValueError, naming what the lesson lacks."""
     blanks, solved = root / "lessons" / chapter / "exercises.py", root / "solutions" / f"{chapter}.py"
     for path in (blanks, solved):
         if not path.exists() or name not in functions(path):
@@ -69,5 +69,5 @@ def split(text: str, then: str) -> list[tuple[str, str]]:
 
 
 def label(name: str) -> str:
-    """The label of an exercise, the same in every edition: a progress line of `pytest lessons/` can link to it."""
+    """Return an exercise's label, the same in every edition, to which a line of `pytest lessons/` can link."""
     return "ex-" + name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""The pictures of a chapter as its page shows them: numbered, with a caption and an address.
+"""Show a chapter's pictures on its page: numbered, with a caption and an address.
 
 What a cell drew is recorded as minipod made it, with its data; here it gets the words of an edition.
 """
@@ -64,12 +64,12 @@ def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
 
 
 def description(data: dict, edition: str, page: str = "") -> str:
-    """Return what a picture says of itself, from its data."""
+    """Return the description in a picture's data."""
     return _in_edition(phrases.description, data, edition, page)
 
 
 def _in_edition(how: Callable[..., str], data: dict, edition: str, page: str) -> str:
-    """In the words of terms.toml; Chinese words that a template sets apart, as it does Latin ones, stand together."""
+    """Translate into the words of terms.toml; join Chinese words that a template separates as it does Latin ones."""
     if edition == "en":
         return how(data)
     text = how(data, terms.terms()["pictures"], partial(label, edition="zh-Hans", page=page))
@@ -89,7 +89,7 @@ def upright(markup: str) -> str:
 
 
 def captioned(markup: str, data: dict, page: str, cell: str, number: int, edition: str) -> str:
-    """A picture with its number, its caption and an address of its own, `#fig-cell-name`, the same in all editions.
+    """Return a picture with number, caption and its own address, `#fig-cell-name`, the same in all editions.
 
     data    the picture's own
     number  its place among the pictures of the page
@@ -104,7 +104,7 @@ def captioned(markup: str, data: dict, page: str, cell: str, number: int, editio
 
 
 def caption(data: dict, page: str, cell: str, edition: str) -> str:
-    """Return what the chapter says of the picture of this cell, or else what the picture does, without its lists."""
+    """Return the chapter's caption for this cell, or else the picture's description, without its lists."""
     for row in chapter.figures if (chapter := chapter_of(page)) else ():
         if row.cell == cell:
             text = row.said["en" if edition == "en" else "zh-Hans"]
@@ -113,7 +113,7 @@ def caption(data: dict, page: str, cell: str, edition: str) -> str:
 
 
 def front_pictures(root: Path) -> dict[Path, str]:
-    """The picture of the front page as a file for each README; none where no picture of that page is recorded."""
+    """Return the front page's picture as a file for each README; none if no picture of that page is recorded."""
     recorded = root / "book/outputs/index.json"
     if not recorded.exists():
         return {}

@@ -1,4 +1,4 @@
-"""The first cell of a notebook that readers take away: it installs what is missing, or says in one sentence how to."""
+"""Write the first cell of a downloaded notebook: it installs missing packages, or says in one sentence how to."""
 
 from grader.home import BOOK
 from grader.messages import say

@@ -1,4 +1,4 @@
-"""The words inside minipod's pictures, tables and process outputs, in the reader's language."""
+"""Translate the words inside minipod's pictures, tables and process outputs into the reader's language."""
 
 import functools
 import html
@@ -30,7 +30,7 @@ def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
 
 @functools.cache
 def _figures(page: str) -> dict[str, str]:
-    """The words of a lesson's table of measured figures, which its own file has in both languages; "": of all."""
+    """Return the words of a lesson's table of measured figures, which its file has in both languages; "": of all."""
     words: dict[str, str] = {}
     for path in ROOT.glob(f"lessons/{page or '*'}/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))
@@ -75,7 +75,7 @@ def label(text: str, edition: str, page: str = "") -> str:
 
 
 def translate(markup: str, edition: str, page: str = "") -> str:
-    """The text nodes and accessible names of a piece of HTML or SVG that minipod made; what is verbatim stays."""
+    """Translate the text nodes and accessible names of minipod's HTML or SVG; verbatim text stays."""
     if edition == "en" or "minipod" not in markup:
         return markup
 

@@ -1,4 +1,4 @@
-"""The notebooks of an edition: one for Sphinx to render, one for readers to take away, in which exercises are cells."""
+"""Make an edition's notebooks: one for Sphinx to render, and one for readers to download, with exercises as cells."""
 
 import copy
 import re
@@ -143,7 +143,7 @@ def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dic
 
 
 def for_sphinx(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Return what `with_outputs` gives, with programs as listings with their file's name above them."""
+    """Return the result of `with_outputs`, with programs as listings under their file's name."""
     notebook = copy.copy(notebook)
     notebook.cells = list(notebook.cells)
     for i, cell in enumerate(notebook.cells):
@@ -156,7 +156,7 @@ def for_sphinx(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def to_take_away(notebook: nbformat.NotebookNode, src: Source, links: Links) -> nbformat.NotebookNode:
-    """What `with_outputs` gives, in plain Markdown to download, and first of all a cell that says what is missing."""
+    """Turn the result of `with_outputs` into plain Markdown to download, after a first cell that checks packages."""
     notebook = copy.deepcopy(notebook)
     names = terms.ui_in(src.edition)
     notebook.cells = [new for cell in notebook.cells for new in _with_exercises(cell, src)]

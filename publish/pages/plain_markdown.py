@@ -13,7 +13,7 @@ BOXES = {"admonition", "note", "tip", "hint", "important", "warning", "caution",
 
 
 class Links:
-    """Where labels and pages lead to. `titles`: label or page → its title; `pages`: label → the page it stands on."""
+    """The targets of labels and pages. titles: label or page → its title. pages: label → its page."""
 
     def __init__(self, titles: dict[str, str], pages: dict[str, str], here: str):
         self.titles, self.pages, self.here = titles, pages, here

@@ -1,4 +1,4 @@
-"""Where the book is published, and links to its source and to services that run its notebooks.
+"""Find where the book is published; make links to its source and to services that run its notebooks.
 
 The environment says where, as .github/workflows/book.yml does, else _config.yml. Without a repository there are no
 links. Colab and Binder open notebooks from the branch that has the built pages, beside which the package lies.
@@ -33,7 +33,7 @@ def version() -> str:
 
 
 def address() -> str:
-    """Where this version is, the folder above those of the editions; empty where nobody says. ValueError: is none."""
+    """Return this version's address, the folder above the editions; empty if not set. ValueError if invalid."""
     site = os.environ.get("BOOK_SITE", "").rstrip("/")
     if site and not (urlsplit(site).scheme in ("https", "http") and urlsplit(site).netloc):
         raise ValueError(f"BOOK_SITE is «{site}»: give the address of the site, https://…")
@@ -67,7 +67,7 @@ class Repository:
 
 
 def repository(root: Path = ROOT) -> Repository:
-    """Return what the environment (`BOOK_…`), else _config.yml, says of it. ValueError for an address that is none."""
+    """Return the address from the environment (`BOOK_…`), else from _config.yml. ValueError if it is not one."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8")) if (root / "_config.yml").exists() else {}
     configured = (config or {}).get("repository") or {}
     url = (
@@ -104,7 +104,7 @@ def links(source: Repository, edition: str, page: str) -> dict[str, str]:
 
 
 def write_environment(html: Path, source: Repository) -> None:
-    """What Binder reads beside the pages: the Python and the package. Nothing where there is no link to Binder."""
+    """Write Binder's files next to the pages, Python and the package; nothing without a link to Binder."""
     if "binder" in links(source, "en", "index"):
         files.write(html / "runtime.txt", "python-3.12\n")
         files.write(html / "requirements.txt", "".join(f"./{name}\n" for name in package.filenames()))

@@ -1,4 +1,4 @@
-"""What it took to make the book: the tables that stand in for `% status table` and `% recorders table` of a page."""
+"""Report how the book was made: the tables that replace `% status table` and `% recorders table` on a page."""
 
 from collections.abc import Iterator
 
@@ -70,7 +70,7 @@ def _oldest(sources: list[Source], ui: dict[str, str]) -> Iterator[str]:
 
 
 def recorders(edition: str) -> str:
-    """What other programs have recorded: when, with which versions, what that needs, whether it has changed since."""
+    """Make the table of recorders: when each ran, with which versions, its needs, and whether it is outdated."""
     ui = terms.ui_in(edition)
     lines = [[ui[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")], ["---"] * 5]
     entries = ledger.entries(ROOT)

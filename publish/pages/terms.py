@@ -1,4 +1,4 @@
-"""The words of book/terms.toml, and Traditional Chinese from Simplified."""
+"""Provide the words of book/terms.toml, and Traditional Chinese from Simplified."""
 
 import functools
 import json
@@ -85,7 +85,7 @@ def traditional(text: str) -> str:
 
 
 def with_fences(text: str):
-    """Each line with whether it belongs to fenced code (a fence whose info is a `{directive}` of prose does not)."""
+    """Yield each line with whether it is fenced code (a fence whose info is a `{directive}` of prose is not)."""
     fence, code = "", False  # the fence that is open, and whether what it holds is code
     for line in text.split("\n"):
         m = _FENCE.match(line)
@@ -123,7 +123,7 @@ def derive_toml(
     blanks: Mapping[str, Mapping[str, str | list[str]]] | None = None,
     source: str = "the file beside it",
 ) -> str | None:
-    """The zh-Hant companion of a lesson's TOML: the same tables with the key zh-Hant alone. None: nothing to derive.
+    """Return the zh-Hant companion of a lesson's TOML: the same tables with zh-Hant alone. None: nothing to derive.
 
     blanks  what the file of blanks says in zh-Hans by exercise: its keys become keys of the exercise's table
     source  where the text is from, for its first line

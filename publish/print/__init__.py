@@ -1,1 +1,1 @@
-"""The book to take along, from the built pages: each edition as PDF and as EPUB, and the site as one zip."""
+"""Make the book for offline reading from the built pages: each edition as PDF and EPUB, and the site as one zip."""

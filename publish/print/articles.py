@@ -1,4 +1,4 @@
-"""The built pages of an edition as XHTML trees, in the order of the book, without what only a screen can use."""
+"""Read an edition's built pages as XHTML trees, in the book's order, without parts that only a screen can use."""
 
 import re
 from collections.abc import Iterator
@@ -46,14 +46,14 @@ class Article:
 
 
 def order(root: Path = ROOT) -> list[tuple[str, str]]:
-    """(part, page) of all pages of the book but those left out, as _toc.yml has them; part: its caption in English."""
+    """Yield (part, page) of the pages in _toc.yml except those left out; part: its caption in English."""
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
     pages = [(part.get("caption", ""), c["file"]) for part in toc["parts"] for c in part.get("chapters", [])]
     return [(caption, name) for caption, name in pages if name not in LEFT_OUT]
 
 
 def read(html: Path, edition: str, name: str, part: str = "") -> Article:
-    """One built page, `HTML/EDITION/NAME.html`. OSError where it is not there, ValueError where it has no article."""
+    """Read one built page, `HTML/EDITION/NAME.html`. OSError if it is missing, ValueError without an article."""
     text = (html / edition / f"{name}.html").read_text("utf-8")
     match = re.search(r"<article\b.*?</article>", text, re.S)
     if not match:
@@ -80,7 +80,7 @@ def text_of(element: Element) -> str:
 
 
 def parents(tree: Element) -> Iterator[tuple[Element, Element]]:
-    """(parent, child) for every element below `tree`; children may be removed meanwhile."""
+    """Yield (parent, child) for every element below `tree`; children may be removed meanwhile."""
     for parent in list(tree.iter()):
         for child in list(parent):
             yield parent, child

@@ -1,4 +1,4 @@
-"""A card for each chapter and for the book: what is shown where somebody shares a link. PNG, for no site takes SVG."""
+"""Draw a card for each chapter and for the book, which sites show for a shared link. PNG: no site takes SVG."""
 
 import copy
 import subprocess

@@ -1,4 +1,4 @@
-"""An edition as EPUB 3: a file for each page, with its pictures and formulas, and the contents as navigation."""
+"""Write an edition as EPUB 3: a file for each page, with its pictures and formulas, and contents as navigation."""
 
 import copy
 import io

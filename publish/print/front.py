@@ -1,4 +1,4 @@
-"""What stands before the first page: the cover and the contents, the same on paper and in the EPUB."""
+"""Make the cover and the contents before the first page, the same on paper and in the EPUB."""
 
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement

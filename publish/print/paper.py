@@ -1,4 +1,4 @@
-"""An edition as PDF: one long page, which Chromium prints.
+"""Write an edition as PDF: one long page, which Chromium prints.
 
 Chromium, because it draws the book's pictures and formulas as the site shows them, sets Chinese by its rules, and
 writes bookmarks, links and tags into the file; WeasyPrint knows no MathML. It cannot say on which page a link ends: the
@@ -62,7 +62,7 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
 
 
 def usable(book: Book) -> str:
-    """The Chromium that prints a book and draws its cards. RuntimeError where it or Chinese fonts are missing."""
+    """Return the Chromium that prints a book and draws its cards. RuntimeError if it or Chinese fonts are missing."""
     chromium = executable()
     if not chromium:
         raise RuntimeError("Chromium, which prints the PDF, is not installed: install Debian's package `chromium`")
@@ -145,14 +145,14 @@ def colours() -> str:
 
 
 def _chinese_fonts() -> bool:
-    """Whether fontconfig knows a font for Chinese; True where there is no fontconfig to ask (macOS has its own)."""
+    """Return whether fontconfig knows a font for Chinese; True without fontconfig (macOS has its own)."""
     if not shutil.which("fc-list"):
         return True
     return bool(subprocess.run(["fc-list", ":lang=zh"], capture_output=True, check=False).stdout.strip())
 
 
 def _print(chromium: str, source: Path, made: Path) -> None:
-    """One printing. RuntimeError with Chromium's last line where there is no PDF after it."""
+    """Print once. RuntimeError with Chromium's last line if there is no PDF afterwards."""
     command = [chromium, *FLAGS, f"--user-data-dir={made.parent / 'profile'}", "--generate-pdf-document-outline"]
     command += [f"--print-to-pdf={made}", source.as_uri()]
     made.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ def _print(chromium: str, source: Path, made: Path) -> None:
 
 
 def run(command: list[str], limit: float) -> str:
-    """Return what a command of Chromium's says; none of its processes is left. TimeoutExpired after `limit` seconds."""
+    """Run a Chromium command and return its output; no process is left. TimeoutExpired after `limit` seconds."""
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

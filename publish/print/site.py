@@ -1,4 +1,4 @@
-"""The site as one zip that opens from disk: pages, notebooks and the package; each link is to something in it."""
+"""Write the site as one zip that opens from disk: pages, notebooks and the package; all links stay inside it."""
 
 import io
 import re

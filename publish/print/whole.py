@@ -1,4 +1,4 @@
-"""The articles of an edition as one book: hints and solutions at its end, links within it, lines that can wrap."""
+"""Join an edition's articles into one book: hints and solutions at its end, links within it, lines that can wrap."""
 
 import copy
 import os
@@ -38,12 +38,12 @@ class Book:
 
 
 def filename(edition: str, ending: str) -> str:
-    """Return what an edition is called on a reader's disk."""
+    """Return the file name of an edition on a reader's disk."""
     return f"{NAME}-{package.version()}-{edition}.{ending}"
 
 
 def made_at() -> int:
-    """Seconds since 1970: SOURCE_DATE_EPOCH where it is set, else when the last commit was made, else now."""
+    """Return seconds since 1970: SOURCE_DATE_EPOCH if set, else the time of the last commit, else now."""
     if given := os.environ.get("SOURCE_DATE_EPOCH", ""):
         return int(given)
     command = ["git", "log", "-1", "--format=%ct"]
@@ -54,7 +54,7 @@ def made_at() -> int:
 
 
 def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book:
-    """Return the book of these (part, page), from `HTML/EDITION/`. OSError or ValueError where a page is missing."""
+    """Return the book of these (part, page), from `HTML/EDITION/`. OSError or ValueError if a page is missing."""
     ui = terms.ui_in(edition)
     contents = [articles.read(html, edition, name, part) for part, name in pages]
     solutions = _fold(contents, ui)
@@ -99,7 +99,7 @@ def _fold(contents: list[Article], ui: dict[str, str]) -> Article:
 
 
 def _exercise(box: Element, folded: list[Element], ui: dict[str, str]) -> Element:
-    """Return what was folded in an exercise; in its place stands a link."""
+    """Take out the folded parts of an exercise and put a link in their place."""
     box_id, title = box.get("id", ""), next((articles.text_of(p) for p in box if p.tag == "p"), "")
     here = f"{SOLUTIONS}.{box_id}"
     section = Element("section", {"id": here, "class": "solved"})
@@ -132,7 +132,7 @@ def _opened(details: Element) -> Element:
 
 
 def _lines(pre: Element) -> None:
-    """Each line of a listing in a block of its own, which the style sheet can hang where it is too long."""
+    """Put each line of a listing in its own block, which the style sheet can indent if it is too long."""
     lines = [Element("span", {"class": "line"})]
     for piece in _pieces(pre):
         if isinstance(piece, Element):

@@ -1,4 +1,4 @@
-"""One page to print: the calls that the book teaches, a line each, from book/cheat_sheet.toml."""
+"""Make one page to print: the calls that the book teaches, one line each, from book/cheat_sheet.toml."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

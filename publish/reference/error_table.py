@@ -1,4 +1,4 @@
-"""Every error that a cell shows, from the outputs of the cells: each is a heading, so that a pasted one is found."""
+"""List every error in the outputs of cells: each is a heading, so that a search for a pasted error finds it."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class ShownError:
 
     @property
     def text(self) -> str:
-        """In one line, as it was before it was wrapped."""
+        """Join the text into one line, as it was before wrapping."""
         return " ".join(self.lines)
 
     @property
@@ -59,7 +59,7 @@ def lines(edition: Edition) -> Iterator[str]:
 
 
 def label(error: ShownError) -> str:
-    """Of what the error says, so that it stays when others come."""
+    """Make a label from the error's text, so that it stays the same when errors are added."""
     return "err-" + "-".join(re.findall(r"[a-z0-9]+", error.lines[0].lower()))
 
 

@@ -1,4 +1,4 @@
-"""The terms of the book in three scripts: words of book/terms.toml, definitions and sections of book/glossary.toml."""
+"""List the book's terms in three scripts: words of book/terms.toml, definitions and sections of book/glossary.toml."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Term:
 
 
 def entries() -> list[Term]:
-    """Return the terms in the order of their English names. ValueError for one whose Chinese nobody says."""
+    """Return the terms in the order of their English names. ValueError for one without Chinese."""
     known = {row["en"]: row for row in terms.terms()["glossary"]}
     result = []
     for en, row in places.read(FILE).items():

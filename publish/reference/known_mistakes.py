@@ -1,4 +1,4 @@
-"""The mistakes that the book knows: boxes of its pages, and how the checker begins what it says of each exercise."""
+"""List the known mistakes: boxes of pages, and the first words of the checker's explanations for each exercise."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def first(text: str) -> str:
 
 
 def _in(edition: Edition, texts) -> str:
-    """In the edition's language, else in the other that there is."""
+    """Return the text in the edition's language, else in the other one."""
     language = "en" if edition.name == "en" else "zh-Hans"
     text = texts[language if language in texts else next(iter(texts))]
     return edition.text_of(text)

@@ -1,4 +1,4 @@
-"""The page of names: every name of JAX and of minipod that the book's code uses, and where."""
+"""Make the page of names: every name of JAX and of minipod that the book's code uses, and where."""
 
 from collections.abc import Iterator
 
@@ -29,5 +29,5 @@ def label(module: str) -> str:
 
 
 def modules(uses: Uses) -> list[str]:
-    """Return what the names are grouped by, JAX first."""
+    """Return the groups of the names, JAX first."""
     return sorted({name.rpartition(".")[0] for name in uses}, key=lambda m: (m.split(".")[0], m))

@@ -1,4 +1,4 @@
-"""Where things stand: the sections of an edition's pages, the cells below them, and links to both."""
+"""Find places: the sections of an edition's pages, the cells below them, and links to both."""
 
 import functools
 import re
@@ -53,11 +53,11 @@ class Edition:
         return terms.ui()[name][self.name]
 
     def text(self, texts: dict[str, str]) -> str:
-        """Return what is said in both written languages, as this edition says it."""
+        """Return this edition's text from one in both written languages."""
         return terms.traditional(texts["zh-Hans"]) if self.name == "zh-Hant" else texts[self.name]
 
     def text_of(self, text: str) -> str:
-        """Return what the written page of this edition says, in its script."""
+        """Return a text of the written page in this edition's script."""
         return terms.traditional(text) if self.name == "zh-Hant" else text
 
     def chapter(self, label: str) -> int:
@@ -101,7 +101,7 @@ class Edition:
 
 
 def read(path: Path) -> dict:
-    """Return a TOML file of the book. ValueError, naming it, where it cannot be read."""
+    """Return a TOML file of the book. ValueError, naming it, if it cannot be read."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -142,7 +142,7 @@ def box_label(page: Page, cell: str) -> str:
 
 
 def with_labels(source: Source) -> str:
-    """The text of a source with a label above each box that has a cell below it, so that links can lead there."""
+    """Return a source's text with a label above each box that has a cell below it, so that links can lead there."""
     labelled = [box for box in boxes(source.page) if box.cell]
     lines = source.text.split("\n")
     for box in reversed(labelled):  # Chinese lines have been joined: the box is found by its cell

@@ -1,4 +1,4 @@
-"""What has changed in JAX: the rows of book/then_and_now.toml, old names, and every box «Then and now» of the pages."""
+"""List what has changed in JAX: the rows of book/then_and_now.toml, old names, and every box "Then and now"."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Name:
-    """What old code imports. gone: the first JAX without it, "" where it is still there; now: by language."""
+    """A name that old code imports. gone: the first JAX without it, "" if it still exists. now: by language."""
 
     old: str
     gone: str

@@ -1,4 +1,4 @@
-"""minipod's public names, from signatures and docstrings: read, not imported. Which they are minipod itself says."""
+"""Document minipod's public names from signatures and docstrings, without importing; `minipod.PUBLIC` lists them."""
 
 import ast
 import functools
@@ -18,7 +18,7 @@ _FIELDS = re.compile(r"(\w[\w.*, ]*?) {2,}(\S.*)")
 
 @dataclass(frozen=True)
 class Entry:
-    """Something public of a module: dotted name, its kind, its signature, its docstring."""
+    """A public name of a module: dotted name, kind, signature, docstring."""
 
     name: str
     signature: str

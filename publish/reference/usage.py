@@ -1,4 +1,4 @@
-"""Which names of JAX and of minipod a page's cells, programs and exercises use, and in which section."""
+"""Find the names of JAX and of minipod that a page's cells, programs and exercises use, and the sections."""
 
 import ast
 import functools
@@ -14,7 +14,7 @@ Uses = dict[str, list[tuple[str, str]]]  # dotted name → page and label of eac
 
 
 def used(edition: Edition) -> Uses:
-    """The names of the edition's pages. Code and labels are those of every edition: the English page speaks for all."""
+    """Return the names on the edition's pages. Code and labels are the same in every edition: English is read."""
     uses: Uses = {}
     for source in edition.sources:
         english = written(source.name, "en")

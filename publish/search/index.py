@@ -1,4 +1,4 @@
-"""The index of an edition: its sections and exercises as a script, which a page opened from disk may load, too.
+"""Write an edition's index: sections and exercises as a script, which a page opened from disk can load, too.
 
 What is in it: `docs`, rows of [page, anchor, title, titles of boxes, prose, errors, names in code]; `pages`, the title
 of each page; `same`, groups of spellings; `stop`; `fold`, pairs of characters; `others`, words that only a page
@@ -48,7 +48,7 @@ def write(folder: Path, pages: list[str]) -> None:
 
 
 def script(by_page: dict[str, list[Section]], texts: Iterable[str] = ()) -> str:
-    """The index of pages, each by its sections, the first of which has the page's title. texts: all that they say."""
+    """Index pages by their sections, the first of which has the page's title. texts: everything in them."""
     docs = [[page, s.anchor, *_row(page, s)] for page, rows in by_page.items() for s in rows]
     same, stop = synonyms.groups(), synonyms.extra()["stop"]
     index = {
@@ -63,7 +63,7 @@ def script(by_page: dict[str, list[Section]], texts: Iterable[str] = ()) -> str:
 
 
 def others(texts: Iterable[str], docs: list[list[str]]) -> str:
-    """The words and pairs of Han characters of texts that no document has: what is nowhere at all can be said."""
+    """Return the words and pairs of Han characters of texts that no document has, to report what is not found."""
     known = _words(" ".join(part for doc in docs for part in doc))
     return " ".join(sorted(set().union(*map(_words, texts)) - known))
 

@@ -1,4 +1,4 @@
-"""The sections and exercises of a built page, as a reader sees them."""
+"""Read the sections and exercises of a built page, as a reader sees them."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""The language of the pages: their style, their Chinese characters."""
+"""Check the language of the pages: their style, their Chinese characters."""

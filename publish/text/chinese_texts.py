@@ -1,4 +1,4 @@
-"""Every Simplified Chinese text of the project by where it stands, and its prose without the code in it."""
+"""Find every Simplified Chinese text of the project by its place, and its prose without the code in it."""
 
 import ast
 import re
@@ -42,7 +42,7 @@ def without_code(line: str) -> str:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a Markdown text, its lines joined as a page joins them; the rows of tables are left out."""
+    """Yield the sentences of a Markdown text, with lines joined as on a page; rows of tables are left out."""
     paragraph: list[tuple[int, str]] = []
     for number, line in [*prose(text), (0, "")]:
         if paragraph and (number != paragraph[-1][0] + 1 or _STARTS.match(line)):
@@ -71,7 +71,7 @@ def _split(paragraph: list[tuple[int, str]]) -> Iterator[Sentence]:
 
 
 def texts(root: Path = ROOT) -> dict[str, str]:
-    """Every Simplified text by where it stands: pages, words, messages, docstrings, and what stands at the top."""
+    """Return every Simplified text by its place: pages, words, messages, docstrings, and files at the root."""
     by_place = {}
     for path in sorted((root / "book" / "zh-Hans").glob("*.md")):
         by_place[path.relative_to(root).as_posix()] = path.read_text("utf-8")

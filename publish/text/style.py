@@ -48,7 +48,7 @@ def data() -> dict:
 
 
 def in_text(where: str, text: str, lines: bool = True) -> Iterator[Finding]:
-    """Yield what a Chinese text says that it should not. lines: name each sentence's line behind `where`."""
+    """Yield style errors of a Chinese text. lines: name each sentence's line after `where`."""
     for sentence in [*sentences(text), *cells(text)]:
         for row in data()["style"]:
             bare = sentence.text
@@ -60,7 +60,7 @@ def in_text(where: str, text: str, lines: bool = True) -> Iterator[Finding]:
 
 
 def in_english(where: str, text: str) -> Iterator[Finding]:
-    """Yield what an English page says that it should not, with the line on which it begins."""
+    """Yield style errors of an English page, with the line on which each begins."""
     lines = ["" if code else without_code(line) for line, code in terms.with_fences(text)]
     page = "\n".join(lines)
     for row in data()["english"]:
@@ -70,7 +70,7 @@ def in_english(where: str, text: str) -> Iterator[Finding]:
 
 
 def without_generated(text: str) -> str:
-    """A page's text with the lines of its exercises and of what `make sync` fills left empty: they stand elsewhere."""
+    """Return a page's text without the lines of exercises and of blocks that `make sync` fills, left empty."""
     out, inside = [], ""
     for line in text.split("\n"):
         if m := re.fullmatch(r"% (exercise|elsewhere|chapters|lessons)\b.*", line):
@@ -124,7 +124,7 @@ def _no_gloss(first: tuple[str, Sentence], term: str) -> Finding:
 
 
 def check(root: Path = ROOT) -> list[Finding]:
-    """Return all that is to be written otherwise."""
+    """Return all words that are to be written differently."""
     findings: list[Finding] = []
     chinese = {}
     for edition in WRITTEN:
@@ -151,7 +151,7 @@ def check(root: Path = ROOT) -> list[Finding]:
 
 
 def typography(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """(line, which rule, what stands there, what to write) of a Simplified text, and of what is derived from it."""
+    """Yield (line, rule, what is there, what to write) for a Simplified text, and for the text derived from it."""
     for number, line in prose(text):
         bare = _without_form(line)
         yield from ((number, "half-width punctuation", m[0], "，；：！？（）") for m in _MARK.finditer(bare))

@@ -1,7 +1,7 @@
 """Diagnose, in at most one sentence, what a wrong answer comes close to, if no known mistake explains it.
 
-Computed from what was seen of the answer and the solution, over all cases: a diagnosis has to hold for all that are
-wrong.
+It is computed from the observations of answer and solution, over all cases: a diagnosis has to hold for every wrong
+case.
 """
 
 import numpy as np
