@@ -111,18 +111,21 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Replace each row by the mean of itself and its two neighbours.
 
     x: f32[rows, columns], its rows sharded over "x"; every device has at least
-    one row. Beyond the first and the last row everything is zero, and the mean
-    always divides by 3.
+    one row.
     mesh: a mesh with one Explicit axis, "x".
+
+    Beyond the first and the last row everything is zero, and the mean always
+    divides by 3.
     Returns f32[rows, columns], sharded the same way as `x`. The whole function
     is compiled with `jax.jit`.
     Budget: each device sends at most two rows, by collective-permute.
 
     把每一行换成这一行与上下两行的平均值。
 
-    x：f32[rows, columns]，各行沿 "x" 切开，每个设备至少有一行。第一行之前、最后一行之后都
-    当作零，平均时总是除以 3。
+    x：f32[rows, columns]，各行沿 "x" 切开，每个设备至少有一行。
     mesh：只有一个 Explicit 轴 "x"。
+
+    第一行之前、最后一行之后都当作零，平均时总是除以 3。
     返回 f32[rows, columns]，布局与 x 相同。函数会整个用 `jax.jit` 编译。
     预算：只用 collective-permute，每个设备最多发送两行。
     """

@@ -108,6 +108,7 @@ def gated_mlp(
 
     Return `x + (silu(x @ gate) * (x @ up)) @ down + bias`, column parallel and
     then row parallel, as in Megatron.
+
     x: f32[rows, d], rows sharded over "data".
     gate and up: f32[d, h], columns sharded over "model".
     down: f32[h, d], rows sharded over "model".
@@ -123,6 +124,7 @@ def gated_mlp(
 
     计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。gate 和 up 按列切，down 按行切，
     这就是 Megatron 的列切加行切。
+
     x：f32[rows, d]，各行沿 "data" 切开。
     gate、up：f32[d, h]，各列沿 "model" 切开。
     down：f32[h, d]，各行沿 "model" 切开。

@@ -119,11 +119,13 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
 
     calls: a list of calls for each process, four processes or more. A call is
     (name, line), and each list is in the order in which its process made the
-    calls; names contain the step. Two calls are the same if name and line are
-    the same. A list ends where its process got stuck or ended. The lists need
-    not end at the same call, and some may end before the first difference; at
-    the first difference, at least three lists still have a call. All processes
-    but one are right, and so make the same calls.
+    calls; names contain the step. A list ends where its process got stuck or
+    ended.
+
+    Two calls are the same if name and line are the same. The lists need not end
+    at the same call, and some may end before the first difference; at the first
+    difference, at least three lists still have a call. All processes but one
+    are right, and so make the same calls.
     Returns (process, line): the process whose call first differs from the calls
     of the others, and the line of that call. (If that process left out a call,
     the fault is before this line.)
@@ -132,10 +134,12 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     哪一行代码里请求的。
 
     calls：每个进程有一个列表，进程至少有 4 个；列表按先后记下这个进程请求的调
-    用，每次调用记成一个元组（名称，行号），名称里带着步数。名称和行号都相同，
-    才算同一个调用。每个列表到所属进程卡住或结束的地方为止，所以各列表不一定停
-    在同一次调用，有的可能在分岔之前就结束了；在分岔的地方，至少有 3 个列表还有
-    调用。只有一个进程出错，其余的进程都是对的，所以请求的调用也相同。
+    用，每次调用记成一个元组（名称，行号），名称里带着步数。每个列表到所属进程卡
+    住或结束的地方为止。
+
+    名称和行号都相同，才算同一个调用。各列表不一定停在同一次调用，有的可能在分岔
+    之前就结束了；在分岔的地方，至少有 3 个列表还有调用。只有一个进程出错，其余的
+    进程都是对的，所以请求的调用也相同。
     返回（进程，行号），说明第一次与其他进程不同的调用是哪个进程在哪一行代码里
     请求的。如果那个进程漏掉了一次调用，错误就在返回的这次调用之前。
     """
