@@ -76,7 +76,6 @@ def keep_the_batch_apart(
     layers: a list of pairs (w1, w2). w1: f32[features, hidden], P("x", "y");
     w2: f32[hidden, features], P("y", "x"). `hidden` may differ from layer to
     layer.
-    w2: f32[hidden, features], P("y", "x"). hidden may differ by pair.
     mesh: a mesh with the Auto axes "x" and "y".
     Returns f32[rows, features] in the layout P("x", None). The function is
     compiled with `jit`. Without a constraint, the compiler gathers the rows of

@@ -92,7 +92,6 @@ def to_experts(
     with `jit`.
     Budget: all-to-alls only. The tokens of a device travel once, and so do its
     results, so a device sends at most (n-1)/n of the bytes of both.
-    results: a device sends at most (n-1)/n of the bytes of both.
 
     把每个词元送到它的专家那里，再把结果取回来，也就是专家并行。
 

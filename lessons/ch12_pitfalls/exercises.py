@@ -156,13 +156,12 @@ def who_is_missing(
 
     stacks: the stack of the main thread for each process, as (file, line,
     function), with the innermost frame first. A process that waits for the
-    others has a frame in "progress.py" or in a file of JAX, whose name begins
-    with "jax/"; this need not be the innermost frame.
+    others has a frame in "progress.py" or in a file of JAX (the name of such a
+    file begins with "jax/"); this need not be the innermost frame.
     Returns (process, line) of the process that does not wait for the others,
     where `line` is the line of its innermost frame in "incident.py". Returns
     None if all processes wait: then no process is missing, and a device may
     have stopped.
-    wait: then no process is missing, and a device may have stopped.
 
     找出哪个进程没有来参加下一次调用，停在 incident.py 的哪一行代码。
 

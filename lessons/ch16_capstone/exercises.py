@@ -91,14 +91,13 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
 
     A checkpoint is called "step-" and an integer above 0, with nothing after
     it. Its parts are all files in it whose names begin with "part-": "part-0",
-    "part-1", … The number under "expected" is the number of bytes that the
-    parts should have together. It is written last, so it is missing if the
+    "part-1", and so on. The number under "expected" is the number of bytes that
+    the parts should have together. It is written last, so it is missing if the
     writing was interrupted. Other files do not count. The folder may also
     contain other things, which are not checkpoints.
 
     A checkpoint is complete if its parts together have exactly the expected
     number of bytes: no fewer, and no more.
-    expected: no fewer, and no more.
     Returns the step of the newest complete checkpoint, or 0 if there is none.
 
     找出最新的完整检查点。
