@@ -19,13 +19,13 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
 
     devices: a list like `jax.devices()`, but from a machine that you do not
     have. Each device has an `id`, a `platform` such as "tpu" or "cpu", and a
-    `process_index`, the number of its host. They may come in any order, and the
-    ids need not be consecutive.
+    `process_index`, the number of its host. The devices may come in any order,
+    and their ids need not be consecutive.
     platform: the platform to list.
     Returns a dict that maps every host with devices of this platform to the
-    list of their ids, ascending.
+    list of their ids, ascending. Other hosts are not in the dict.
 
-    某个平台的设备，分别在哪台主机上？
+    列出某个平台的设备，按主机分组。
 
     devices：就像 `jax.devices()` 给出的列表，只不过来自一台你手边没有的机器。每个设备都有
     `id`、`platform`（例如 "tpu" 或 "cpu"）和 `process_index`（所在主机的编号）。列表的顺序
@@ -34,7 +34,7 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     返回一个字典：键是主机的编号，值是这台主机上属于这个平台的设备 id 的列表，
     从小到大排列；没有这种设备的主机不出现在字典里。
     """
-    # TODO: go through the devices and read what each one says; do not count.
+    # TODO: go through the devices and read their attributes; compute nothing.
     # TODO：逐个查看设备，直接读设备自己的属性，不要靠推算。
     raise NotImplementedError
 
@@ -42,13 +42,13 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
 def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
     """Put each array on one device, so that the devices' memories fill evenly.
 
-    arrays: of any shapes and dtypes.
+    arrays: arrays of any shapes and dtypes.
     devices: some of this machine's devices, in any order.
 
-    Go through the arrays in order. Each array goes, whole, to the device that
-    so far holds the fewest bytes of the arrays placed; if several hold equally
-    few, to the first of them in the list.
-    Returns the arrays, in the same order, each on its device.
+    Go through `arrays` in order. Put each array, whole, on the device that
+    holds the fewest bytes of the arrays placed so far. If several devices hold
+    equally few, take the first of them in `devices`.
+    Returns the arrays in the same order, each on its device.
 
     把每个数组放到一个设备上，让各个设备的内存占用尽量均匀。
 
@@ -65,13 +65,13 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
 
 
 def add_up(arrays: list[jax.Array]) -> jax.Array:
-    """Add arrays on different devices, even where JAX refuses to.
+    """Add arrays on different devices, even if JAX refuses to.
 
-    arrays: one or more f32, of shapes that broadcast, such as f32[n, m], f32[m]
-    and f32[]. Each is on one device; some may be committed.
+    arrays: one or more f32 arrays of shapes that broadcast, such as f32[n, m],
+    f32[m] and f32[]. Each is on one device; some may be committed.
 
-    Where JAX itself adds them, the result is on the device that JAX chooses.
-    Where it refuses because some arrays are committed to different devices, the
+    If JAX itself can add them, the result is on the device that JAX chooses. If
+    JAX refuses because some arrays are committed to different devices, the
     result is on the device that holds the most bytes of committed arrays, so
     that as few of these bytes as possible move. If several devices hold equally
     many, take the one that comes first when you go through the committed arrays
@@ -98,13 +98,13 @@ def add_up(arrays: list[jax.Array]) -> jax.Array:
 def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     """Run a function on one device, wherever its arguments were before.
 
-    function: function(tree) returns a tree of arrays. It also creates arrays of
-    its own and looks at where its arguments are, so call it as it is, without
-    `jit`.
+    function: function(tree) returns a tree of arrays. The function also creates
+    arrays of its own and looks at where its arguments are, so call it as it is,
+    without `jit`.
     tree: a tree of arrays, on any devices, perhaps committed, perhaps not all
     on the same device.
     device: where to run the function.
-    Returns function(tree), computed on device, with all of its arrays there.
+    Returns function(tree), computed on `device`, with all of its arrays there.
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
 

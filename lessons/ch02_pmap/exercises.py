@@ -16,17 +16,17 @@ import jax.numpy as jnp  # noqa: F401 (for your answers)
 def parallel_predict(
     predict: Callable, params: dict, batch: jax.Array, num_devices: int
 ) -> jax.Array:
-    """Run predict on num_devices devices at once, each with its own sequences.
+    """Run `predict` on several devices at once, each with its own sequences.
 
     predict: predict(params, inputs) maps n sequences f32[steps, n, features] to
     f32[steps, n, outputs]. The sequences do not depend on one another, but each
     step of a sequence depends on the steps before it.
     params: a dict of arrays; every device needs all of them.
-    batch: f32[steps, N, features], N sequences, time first, on one device; N is
-    a multiple of num_devices.
-    num_devices: how many devices take part.
+    batch: f32[steps, N, features], N sequences with time as dimension 0, on one
+    device. N is a multiple of `num_devices`.
+    num_devices: the number of devices to use.
     Returns f32[num_devices, steps, N / num_devices, outputs]: device i holds
-    the predictions for the i-th slice of consecutive sequences, and only these.
+    the predictions for the i-th slice of consecutive sequences, and no others.
 
     让 predict 同时在 num_devices 个设备上运行，每个设备处理属于自己的那些序列。
 
@@ -39,7 +39,7 @@ def parallel_predict(
     返回 f32[num_devices, steps, N / num_devices, outputs]。N 条序列按顺序平分
     成 num_devices 组，设备 i 持有下标为 i 的那一组的预测结果，而且只持有这一组。
     """
-    # TODO: split the sequences, not the steps; pmap along which dimension?
+    # TODO: split the sequences, not the steps; pmap over which dimension?
     # TODO：要切开的是序列，不是时间步；pmap 应该沿哪一维映射？
     raise NotImplementedError
 
@@ -54,18 +54,18 @@ def train_step(
 ) -> dict:
     """Take one step with a clipped gradient over several devices.
 
-    loss: loss(params, inputs, targets) is the mean over the rows that it is
-    given.
-    params: a dict of arrays, the parameters.
+    loss: loss(params, inputs, targets) returns the mean over the rows in its
+    arguments.
+    params: the parameters, a dict of arrays.
     inputs: f32[devices, rows, features].
     targets: f32[devices, rows, outputs].
     rate: the learning rate.
-    limit: the largest norm that the gradient may have. The norm is the root of
-    the sum of the squares of all entries of all its arrays together.
-    Returns params - rate * g, as one device would compute it: g is the gradient
-    of the loss over all rows of all devices. If the norm of g is larger than
-    limit, all of g is scaled down until its norm is limit. Same shapes as
-    params, one copy on every device.
+    limit: the largest norm that the gradient may have. The norm is the square
+    root of the sum of the squares of all elements of all arrays together.
+    Returns params - rate * g, as one device would compute it, where g is the
+    gradient of the loss over all rows of all devices. If the norm of g is
+    larger than `limit`, all of g is scaled down until its norm is `limit`. The
+    result has the same shapes as `params`, with one copy on every device.
 
     在多个设备上做一步带梯度裁剪（gradient clipping）的梯度下降，结果要与单个设备处理整个
     批次时相同。
@@ -79,26 +79,26 @@ def train_step(
     再开平方。
     返回 params - rate * g，其中 g 是全部设备上所有行的平均损失的梯度；如果 g
     的范数大于 limit，就把 g 整个按比例缩小到范数等于 limit。结果的形状与
-    params 相同，每个设备上各有一个副
-    本。
+    params 相同，每个设备上各有一个副本。
     """
-    # TODO: pmap a step; what comes first, the average or the norm?
+    # TODO: write one step and apply pmap; what comes first, the average or the
+    # norm?
     # TODO：写出一步，再做 pmap；先求平均，还是先算范数？
     raise NotImplementedError
 
 
 def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
-    """Compute the mean of the real entries of x over all devices.
+    """Compute the mean of the real elements of `x` over all devices.
 
-    x: f32[devices, rows], on one device: your function splits x and mask along
-    dimension 0, over that many devices.
-    mask: f32[devices, rows], also on one device; 1 for a real entry, 0 for
-    padding. A device may get any number of real entries, even none; together
-    they have at least one.
+    x: f32[devices, rows], on one device. Your function splits `x` and `mask`
+    along dimension 0, over that number of devices.
+    mask: f32[devices, rows], also on one device; 1 for a real element, 0 for
+    padding. A device may get any number of real elements, even none, but
+    together the devices have at least one.
     Returns f32[], one copy on every device. The function is compiled with
     `jit`.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by
-    all-reduce: the cost of adding up 8 bytes.
+    all-reduce. This is the cost of adding up 8 bytes.
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
 
@@ -118,13 +118,13 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
 def mixed_predict(
     predict: Callable, params: dict, inputs: jax.Array
 ) -> jax.Array:
-    """Apply pmap to predict when devices share some parameters but not all.
+    """Apply pmap to `predict` when the devices share only some parameters.
 
     predict: predict(params, inputs) maps inputs f32[n, features] to f32[n,
     outputs].
     params: a dict of dicts. An array whose name begins with "own_" has one
-    slice per device along dimension 0; all devices share every other array
-    (whatever its shape).
+    slice per device along dimension 0. All devices share every other array,
+    whatever its shape.
     inputs: f32[devices, rows, features].
     Returns f32[devices, rows, outputs], stacked over the devices.
 
@@ -138,6 +138,6 @@ def mixed_predict(
     inputs：f32[devices, rows, features]。
     返回 f32[devices, rows, outputs]，由各设备的结果沿第 0 维堆叠而成。
     """
-    # TODO: build an in_axes tree from the names, not from the shapes.
+    # TODO: build a tree for in_axes from the names, not from the shapes.
     # TODO：根据名字而不是形状，建一棵 in_axes 的树。
     raise NotImplementedError

@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 
 
 def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
-    """Predict how the compiler lays out a product, and what it must add up.
+    """Predict the layout of a product and the axes of its partial sums.
 
     subscripts: two operands and a result, as `jnp.einsum` takes them, such as
     "ij,jk->ik".
@@ -23,8 +23,8 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
     in both operands is sharded the same way in both, and no axis shards two
     letters.
     Returns (spec, axes).
-    spec: the PartitionSpec of the result, one entry for each of its letters, in
-    their order.
+    spec: the PartitionSpec of the result, with one entry for each of its
+    letters, in their order.
     axes: the mesh axes along which the devices must add up partial sums, sorted
     by name.
 
@@ -50,15 +50,15 @@ def quiet_product(
 
     left: f32[m, k], on one device.
     right: f32[k, n], also on one device.
-    mesh: with the Auto axes "x" and "y".
-    spec: the layout that the product is to have; entries at the end may be
+    mesh: a mesh with the Auto axes "x" and "y".
+    spec: the layout that the product must have; entries at the end may be
     missing. Both matrices and the product divide evenly.
     Returns (left, right, product).
-    left and right: laid out on mesh so that `jax.jit` computes their product in
-    the layout `spec` without sending anything, and so that no device holds rows
-    of left or columns of right that it does not need.
-    product: f32[m, n], the product, laid out by spec. How you compute it, with
-    or without `jit`, is up to you.
+    left and right: the arguments, laid out on `mesh` so that `jax.jit` computes
+    their product in the layout `spec` without sending anything. No device may
+    hold rows of `left` or columns of `right` that it does not need.
+    product: f32[m, n], the product in the layout `spec`. You may compute it
+    with or without `jit`.
 
     给两个矩阵安排好布局，使它们相乘时什么也不用发送。
 
@@ -78,16 +78,16 @@ def quiet_product(
 
 
 def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
-    """Multiply x by w, give every device the whole product, and send little.
+    """Give every device the whole product of `x` and `w`, and send little.
 
     x: f32[m, k], its rows sharded over "x". k may be smaller or larger than n.
     w: f32[k, n], a copy on every device.
-    mesh: with one Auto axis, "x", whose size divides m.
+    mesh: a mesh with one Auto axis, "x", whose size divides m.
     Returns `x @ w`, f32[m, n], all of it on every device. The whole function is
     compiled with `jax.jit`.
     Budget: each device sends at most (d-1)/d × m × min(k, n) × 4 bytes on d
-    devices, by all-gather: the smaller of the two matrices, x and the product,
-    gathered once.
+    devices, by all-gather. This is the cost of gathering the smaller of the two
+    matrices, `x` and the product, once.
 
     计算 x 乘 w，让每个设备都拿到完整的乘积，发送的字节要尽量少。
 

@@ -15,16 +15,16 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 
 
 def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Compute the column sums of x, fully sharded, for the cost of a plain sum.
+    """Compute fully sharded column sums of `x` for the cost of a plain sum.
 
-    x: f32[rows, columns], sharded P("x", "y"); columns is a multiple of the
+    x: f32[rows, columns], sharded P("x", "y"); `columns` is a multiple of the
     mesh's size.
-    mesh: with the Auto axes "x" and "y".
-    Returns f32[columns], split into as many different parts as there are
-    devices. The function is compiled with `jit`.
-    Budget: each device sends at most as much as one all-reduce along "x" of the
-    column sums that it holds, 2 (a-1)/a of their bytes, where a is the size of
-    "x", by all-reduce or reduce-scatter.
+    mesh: a mesh with the Auto axes "x" and "y".
+    Returns f32[columns], split into as many parts as there are devices, all
+    different. The function is compiled with `jit`.
+    Budget: each device sends at most 2 (a-1)/a of the bytes of the column sums
+    that it holds, where a is the size of "x", by all-reduce or reduce-scatter.
+    This is the cost of one all-reduce of them along "x".
 
     求 x 每一列的总和，结果要完全分片，而且不能比求和本身多发一个字节。
 
@@ -43,15 +43,15 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
 def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Compute running totals down each column without gathering the columns.
 
-    x: f32[rows, columns], sharded P("x", "y"); columns is a multiple of the
+    x: f32[rows, columns], sharded P("x", "y"); `columns` is a multiple of the
     mesh's size.
-    mesh: with the Auto axes "x" and "y".
+    mesh: a mesh with the Auto axes "x" and "y".
     Returns f32[rows, columns], the cumulative sums from top to bottom. Each
     device holds whole columns, and no column is on two devices. The function is
     compiled with `jit`.
-    Budget: each device sends at most (a-1)/a of the bytes of its part of x,
-    where a is the size of "x", by all-to-all only; this leaves only one layout
-    for the result.
+    Budget: each device sends at most (a-1)/a of the bytes of its part of `x`,
+    where a is the size of "x", by all-to-all only. Only one layout of the
+    result fits this budget.
 
     沿每一列求累积和，但不要把整列收集到每个设备上。
 
@@ -70,19 +70,21 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
 def keep_the_batch_apart(
     batch: jax.Array, layers: list[tuple[jax.Array, jax.Array]], mesh: Mesh
 ) -> jax.Array:
-    """Apply `x = tanh(x @ w1) @ w2` layer by layer; every row stays in place.
+    """Apply `x = tanh(x @ w1) @ w2` layer by layer and keep every row in place.
 
-    batch: f32[rows, features], P("x", None), the x of the first layer.
+    batch: f32[rows, features], P("x", None), the `x` of the first layer.
     layers: a list of pairs (w1, w2). w1: f32[features, hidden], P("x", "y");
-    w2: f32[hidden, features], P("y", "x"). hidden may differ by pair.
-    mesh: with the Auto axes "x" and "y".
+    w2: f32[hidden, features], P("y", "x"). `hidden` may differ from layer to
+    layer.
+    mesh: a mesh with the Auto axes "x" and "y".
     Returns f32[rows, features] in the layout P("x", None). The function is
-    compiled with `jit`. Without help, the compiler gathers the rows of a small
-    batch in the first layer, and each device then works on all of them.
+    compiled with `jit`. Without a constraint, the compiler gathers the rows of
+    a small batch in the first layer, and from there on each device works on all
+    of them.
     Budget: for each layer, each device sends at most the bytes of two
     all-gathers along "x", one for each weight, that is, (a-1)/a × the weight's
-    bytes / b, and of one all-reduce along "y" of its rows, 2 (b-1)/b × their
-    bytes; a and b are the sizes of "x" and "y".
+    bytes / b, and of one all-reduce of its rows along "y", 2 (b-1)/b × their
+    bytes. Here a and b are the sizes of "x" and "y".
 
     逐层计算 `x = tanh(x @ w1) @ w2`，每一行自始至终都留在原来的设备上。
 
@@ -105,18 +107,18 @@ def keep_the_batch_apart(
 
 
 def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
-    """Compute relu(x @ w + b) on Explicit axes: say how the product is sharded.
+    """Compute relu(x @ w + b) on Explicit axes; say how to shard the product.
 
     x: f32[rows, features], P("x", "y").
     w: f32[features, outputs], P("y", None).
     b: f32[outputs], a copy on every device.
-    mesh: with the Explicit axes "x" and "y"; no mesh has been set with
+    mesh: a mesh with the Explicit axes "x" and "y". No mesh has been set with
     `set_mesh`.
     Returns f32[rows, outputs], P("x", None). The function is compiled with
     `jit`.
-    Budget: each device sends at most as much as one all-reduce along "y" of its
-    part of the result, 2 (k-1)/k of that part's bytes, where k is the size of
-    "y", by all-reduce only.
+    Budget: each device sends at most 2 (k-1)/k of the bytes of its part of the
+    result, where k is the size of "y", by all-reduce only. This is the cost of
+    one all-reduce of that part along "y".
 
     在 Explicit 轴上计算 relu(x @ w + b)，由你说明乘积放在哪里。
 

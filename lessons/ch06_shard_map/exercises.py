@@ -17,19 +17,19 @@ from jax.sharding import PartitionSpec as P
 def block_sums(
     x: jax.Array, mesh: Mesh, spec: P
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute the sum of each block of x, and the sum of all of x.
+    """Compute the sum of each block of `x`, and the sum of all of `x`.
 
-    x: f32[rows, columns], laid out on mesh by spec.
-    mesh: with the Explicit axes "x" and "y".
-    spec: names one of the axes or both, perhaps both for one dimension, as
-    P(("x", "y"), None) does. Along an axis that it does not name there are
-    copies, which count once.
+    x: f32[rows, columns], laid out on `mesh` by `spec`.
+    mesh: a mesh with the Explicit axes "x" and "y".
+    spec: a PartitionSpec that names one of the axes or both, perhaps both for
+    one dimension, as in P(("x", "y"), None). Along an axis that it does not
+    name, there are copies, which count once.
     Returns (sums, total). The whole function is compiled with `jax.jit`.
-    sums: f32[a, b] for a × b blocks: each entry is the sum of one block, in
-    that block's place, laid out by spec.
+    sums: f32[a, b] for a × b blocks. Each entry is the sum of one block, in the
+    place of that block, and `sums` is laid out by `spec`.
     total: f32[], on every device.
     Budget: each device sends at most 8 (n-1)/n bytes on n devices, by
-    all-reduce: the cost of adding up 4 bytes.
+    all-reduce. This is the cost of adding up 4 bytes.
 
     求 x 每一块的总和，以及整个 x 的总和。
 
@@ -44,7 +44,8 @@ def block_sums(
     预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 8 (n-1)/n 字节，正好够对 4
     字节的数据做一次 all-reduce。
     """
-    # TODO: add up the block, keep both dimensions, then sum along the axes of spec.
+    # TODO: add up the block, keep both dimensions, then sum along the axes of
+    # spec.
     # TODO：先把块内加起来，保留两个维，再沿 spec 里的轴求和。
     raise NotImplementedError
 
@@ -52,18 +53,18 @@ def block_sums(
 def mean_and_variance(
     x: jax.Array, guess: jax.Array, mesh: Mesh
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute mean and variance of numbers far from 0 but close together.
+    """Compute the mean and variance of numbers close together but far from 0.
 
     x: f32[rows, columns], laid out P("x", "y").
     guess: f32[], a copy on every device: a number near the mean, such as the
-    mean of the last batch. f32 has 24 significant bits: the squares of numbers
-    near 10,000 have no room for a variance near 1.
-    mesh: with the Explicit axes "x" and "y".
-    Returns (mean, variance), each f32[], on every device. The variance is that
-    of all N numbers (divided by N). The whole function is compiled with
-    `jax.jit`.
+    mean of the last batch. f32 has 24 significant bits, so the squares of
+    numbers near 10,000 have no room for a variance near 1.
+    mesh: a mesh with the Explicit axes "x" and "y".
+    Returns (mean, variance), each f32[], on every device. The variance is the
+    variance of all N numbers, that is, divided by N. The whole function is
+    compiled with `jax.jit`.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by a single
-    all-reduce (of 8 bytes).
+    all-reduce of 8 bytes.
 
     一批数离零很远，彼此却很接近，求它们的均值和方差。
 
@@ -82,12 +83,12 @@ def mean_and_variance(
 
 
 def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Find the index of the largest number in all of x, as `jnp.argmax` counts.
+    """Find the index of the largest number in `x`, as `jnp.argmax` counts.
 
     x: f32[N], sharded over "x". The largest number may occur several times, in
-    one shard or in several; the first one counts. x contains no NaN.
-    mesh: with one Explicit axis, "x", whose size divides N.
-    Returns i32[], the index in the whole of x, on every device. The whole
+    one shard or in several. Return its first position. `x` contains no NaN.
+    mesh: a mesh with one Explicit axis, "x", whose size divides N.
+    Returns i32[], the index in the whole of `x`, on every device. The whole
     function is compiled with `jax.jit`.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by
     all-reduce (8 bytes in all).
@@ -110,18 +111,21 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Replace each row by the mean of itself and its two neighbours.
 
     x: f32[rows, columns], its rows sharded over "x"; every device has at least
-    one row. Beyond the first and the last row everything is zero, and the mean
-    always divides by 3.
-    mesh: with one Explicit axis, "x".
-    Returns f32[rows, columns], laid out like x. The whole function is compiled
-    with `jax.jit`.
+    one row.
+    mesh: a mesh with one Explicit axis, "x".
+
+    Beyond the first and the last row everything is zero, and the mean always
+    divides by 3.
+    Returns f32[rows, columns], sharded the same way as `x`. The whole function
+    is compiled with `jax.jit`.
     Budget: each device sends at most two rows, by collective-permute.
 
     把每一行换成这一行与上下两行的平均值。
 
-    x：f32[rows, columns]，各行沿 "x" 切开，每个设备至少有一行。第一行之前、最后一行之后都
-    当作零，平均时总是除以 3。
+    x：f32[rows, columns]，各行沿 "x" 切开，每个设备至少有一行。
     mesh：只有一个 Explicit 轴 "x"。
+
+    第一行之前、最后一行之后都当作零，平均时总是除以 3。
     返回 f32[rows, columns]，布局与 x 相同。函数会整个用 `jax.jit` 编译。
     预算：只用 collective-permute，每个设备最多发送两行。
     """

@@ -18,17 +18,18 @@ from minipod.traffic import Link
 
 
 def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Add up over all devices by passing pieces around a ring.
+    """Add up the rows of all devices by passing pieces around a ring.
 
-    x: f32[n, m], one row on each of the n devices: sharded with `P("x")`; m is
-    a multiple of n.
-    mesh: with one Explicit axis, "x", of size n ≥ 2.
+    x: f32[n, m], one row on each of the n devices, that is, sharded with
+    `P("x")`; m is a multiple of n.
+    mesh: a mesh with one Explicit axis, "x", of size n ≥ 2.
     Returns f32[n, m] with the same sharding, in which every row is the sum of
-    all rows of x. The function is compiled with `jit`.
+    all rows of `x`. The function is compiled with `jit`.
     Budget: each device sends at most 2 (n-1)/n of its row's bytes, by
-    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n
-    numbers. Each piece goes to a neighbour: on a ring of TPU v4, counting only
-    bytes, they take as long as 2 (n-1) pieces over one link.
+    collective-permutes, in a loop or one by one. These are 2 (n-1) pieces of
+    m / n numbers. Each piece goes to a neighbour, so on a ring of TPU v4,
+    counting only bytes, all of it takes as long as 2 (n-1) pieces over one
+    link.
 
     把数据切成小块，绕环传递，把所有设备上的行加在一起。
 
@@ -37,11 +38,10 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     返回 f32[n, m]，分片方式不变，每一行都是 x 所有行的总和。函数会用 `jit` 编译。
     预算：只用 collective-permute（写成循环或逐次写出都可以），每个设备最多发送
     自己那一行字节数的 2 (n-1)/n 倍，也就是 2 (n-1) 小块，每块 m / n 个数。每一
-    小块都传给邻居，所
-    以在 TPU v4 的环上，只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条
-    链路所需的时间。
+    小块都传给邻居，所以在 TPU v4 的环上，只按字节数算，所花的时间等于让 2 (n-1)
+    小块先后走过一条链路所需的时间。
     """
-    # TODO: one round to add the pieces up, one to distribute the sums.
+    # TODO: one round to add up the pieces, one to distribute the sums.
     # TODO：一轮用来把各小块加起来，一轮用来把总和分发出去。
     raise NotImplementedError
 
@@ -51,12 +51,12 @@ def mean_gradient_shards(
 ) -> dict[str, jax.Array]:
     """Average all devices' gradients, and keep one piece of the mean on each.
 
-    gradients: for each parameter f32[n, a, …]. Entry i along the first
-    dimension is the gradient that device i has computed, so the arrays are
-    sharded with `P("x")`; a is a multiple of n.
-    mesh: with one Explicit axis, "x", of size n.
-    Returns for each parameter the mean over the devices, f32[a, …], its first
-    dimension sharded over "x". The function is compiled with `jit`.
+    gradients: a dict with an array f32[n, a, …] for each parameter. Entry i
+    along the first dimension is the gradient that device i has computed, so the
+    arrays are sharded with `P("x")`; a is a multiple of n.
+    mesh: a mesh with one Explicit axis, "x", of size n.
+    Returns a dict with the mean over the devices for each parameter, f32[a, …],
+    its first dimension sharded over "x". The function is compiled with `jit`.
     Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
     reduce-scatter.
 
@@ -70,7 +70,7 @@ def mean_gradient_shards(
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: which collective sums, but gives each device only a part?
-    # TODO：只要总和里的一部分，一个设备上需要什么？
+    # TODO：哪种集合通信既求和，又只给每个设备一部分？
     raise NotImplementedError
 
 
@@ -80,19 +80,18 @@ def to_experts(
     """Send every token to its expert, and bring the results back.
 
     tokens: f32[k, d], sharded over "x": each device has k / n tokens.
-    expert: i32[k], also sharded over "x": for each token the number of its
-    expert. Each device has the same number of tokens for each expert, in any
-    order. (In a real model these numbers differ: an expert has room for a fixed
-    number of tokens, its capacity, and the rest are dropped. Here nothing is
-    dropped.)
-    weights: f32[n, d, h], sharded with `P("x")`: device e has the matrix of
+    expert: i32[k], also sharded over "x", the number of each token's expert.
+    Each device has the same number of tokens for each expert, in any order. (In
+    a real model these numbers differ: an expert has room for a fixed number of
+    tokens, its capacity, and the rest are dropped. Here nothing is dropped.)
+    weights: f32[n, d, h], sharded with `P("x")`, so device e has the matrix of
     expert e.
-    mesh: with one Explicit axis, "x", of size n.
+    mesh: a mesh with one Explicit axis, "x", of size n.
     Returns f32[k, h], sharded over "x", with row i equal to `tokens[i] @
     weights[expert[i]]`. This is expert parallelism. The function is compiled
     with `jit`.
     Budget: all-to-alls only. The tokens of a device travel once, and so do its
-    results: a device sends at most (n-1)/n of the bytes of both.
+    results, so a device sends at most (n-1)/n of the bytes of both.
 
     把每个词元送到它的专家那里，再把结果取回来，也就是专家并行。
 
@@ -113,19 +112,19 @@ def to_experts(
 
 
 def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
-    """Name the collective that has happened, and its bytes.
+    """Name the collective that has happened, and compute its bytes.
 
-    before: [n, k] with n ≥ 2; row i is the block of device i; k is a multiple
-    of n, k ≥ 2n. The numbers are random, of any dtype except bool and bf16
-    (which the table shows as the wider type that is sent).
-    after: [n, m]; row i is what device i had afterwards. All devices ran one
-    tiled collective along one axis of n devices. A reduction may take the sum,
-    the largest or the smallest; a permute may leave devices without a source,
-    which then hold zeros.
+    before: [n, k] with n ≥ 2, where row i is the block of device i and k is a
+    multiple of n, k ≥ 2n. The numbers are random, of any dtype except bool and
+    bf16 (which the traffic table shows as the wider type that is sent).
+    after: [n, m], where row i is the data of device i afterwards. All devices
+    ran one tiled collective along one axis of n devices. A reduction may take
+    the sum, the largest or the smallest. A permute may leave devices without a
+    source, and these then hold zeros.
     Returns (name, bytes).
     name: one of "all-reduce", "all-gather", "reduce-scatter", "all-to-all" and
     "collective-permute".
-    bytes: as in the column “bytes” of a traffic table.
+    bytes: the number in the column “bytes” of a traffic table.
 
     根据前后的数据，判断发生的是哪一种集合通信，并给出它的字节数。
 
@@ -134,8 +133,7 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     型来计这两种类型。
     after：[n, m]，下标为 i 的行是设备 i 最后的数据。从 before 到 after，只沿着
     一个有 n 个设备的轴做了一次集合通信（tiled=True）。归约可能是求和、取最大值
-    或取最小值；置
-    换时可能有设备没有来源，这样的设备得到的全是零。
+    或取最小值；置换时可能有设备没有来源，这样的设备得到的全是零。
     返回 (name, bytes)。
     name："all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
     "collective-permute" 之一。
@@ -157,25 +155,27 @@ def fastest_mesh(
     """Choose the mesh with the least communication time for a training step.
 
     w: f32[features, outputs], the weights, on one device. On the mesh, each
-    device is to have outputs / model of their columns.
+    device gets outputs / model of their columns.
     x: f32[rows, features], the activations, on one device. On the mesh, each
-    device is to have rows / data of their rows.
+    device gets rows / data of their rows.
     sums: the number of all-reduces of activations in a step.
-    room: the most bytes of w that fit on a device.
-    devices: all on one switch. In this order, row by row, they form a mesh of
-    data × model, with the axes "data" and "model".
-    link: an all-reduce of b bytes over n devices takes 2 max(b (n-1)/n /
-    link.bytes_per_second, link.latency) seconds; over one device it takes none.
+    room: the largest number of bytes of `w` that fit on a device.
+    devices: a list of devices, all on one switch. In this order, row by row,
+    they form a mesh of data × model, with the axes "data" and "model".
+    link: the link between them. An all-reduce of b bytes over n devices takes
+    2 max(b (n-1)/n / link.bytes_per_second, link.latency) seconds; over one
+    device, it takes none.
 
     A step has one all-reduce of w.nbytes / model bytes along "data", for the
     gradients, and `sums` all-reduces of x.nbytes / data bytes each along
-    "model". They run one after the other. Every size of "model" that divides
-    the number of devices also divides outputs, and every size of "data" divides
-    rows.
-    Returns (weights, activations), on the mesh on which w fits and a step takes
-    the least time. Exactly one mesh is the fastest.
-    weights: w, with its columns sharded over "model" and copied along "data".
-    activations: x, with its rows sharded over "data" and copied along "model".
+    "model". They run one after the other. Here `data` and `model` are the sizes
+    of the two axes. Every `model` that divides the number of devices also
+    divides `outputs`, and every such `data` also divides `rows`.
+    Returns (weights, activations), laid out on the mesh on which `w` fits and a
+    step takes the least time. Exactly one mesh is the fastest.
+    weights: `w`, with its columns sharded over "model" and copied along "data".
+    activations: `x`, with its rows sharded over "data" and copied along
+    "model".
 
     在放得下权重的网格里，选出训练一步通信时间最短的一个，再把权重和激活值放上
     去。

@@ -22,25 +22,25 @@ def mlp_by_constraints(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Write two layers with sharded hidden features, using constraints.
+    """Compute two layers with sharded hidden features, using constraints.
 
-    x: f32[rows, features], laid out P("data", None); "data" divides rows,
-    "model" divides features and hidden.
+    x: f32[rows, features], laid out P("data", None). The size of "data" divides
+    `rows`; the size of "model" divides `features` and `hidden`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
     b2: f32[features], a copy on every device.
-    mesh: with the Auto axes "data" and "model".
+    mesh: a mesh with the Auto axes "data" and "model".
     Returns (h, out). The function is compiled with `jit`.
     h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
     out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
 
-    The work is divided along "model" as well as along "data": each device
-    computes only its own share of h, and only what this share contributes to `h
-    @ w2`.
-    Budget: each device sends at most as much as one all-reduce along "model" of
-    its part of out, 2 (m-1)/m of that part's bytes, where m is the size of
-    "model", by all-reduce only.
+    Divide the work along "model" as well as along "data": each device computes
+    only its own part of `h`, and only the contribution of this part to
+    `h @ w2`.
+    Budget: each device sends at most 2 (m-1)/m of the bytes of its part of
+    `out`, where m is the size of "model", by all-reduce only. This is the cost
+    of one all-reduce of that part along "model".
 
     用约束写两层网络，把隐藏层的特征切开。
 
@@ -74,25 +74,25 @@ def mlp_by_hand(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Write the same two layers within the same budget, with `jax.shard_map`.
+    """Compute the same two layers within the same budget, with `jax.shard_map`.
 
     x: f32[rows, features], laid out P("data", None), with the sizes of
-    mlp_by_constraints.
+    `mlp_by_constraints`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
     b2: f32[features], a copy on every device.
-    mesh: with the Auto axes "data" and "model".
+    mesh: a mesh with the Auto axes "data" and "model".
     Returns (h, out). The whole function is compiled with `jit`.
     h: f32[rows, hidden], laid out P("data", "model").
     out: f32[rows, features], laid out P("data", None).
 
-    The work is divided along "model" as well as along "data": each device
-    computes only its own share of h, and only what this share contributes to `h
-    @ w2`.
-    Budget: each device sends at most as much as one all-reduce along "model" of
-    its part of out, 2 (m-1)/m of that part's bytes, where m is the size of
-    "model", by all-reduce only.
+    Divide the work along "model" as well as along "data": each device computes
+    only its own part of `h`, and only the contribution of this part to
+    `h @ w2`.
+    Budget: each device sends at most 2 (m-1)/m of the bytes of its part of
+    `out`, where m is the size of "model", by all-reduce only. This is the cost
+    of one all-reduce of that part along "model".
 
     网络、输入和预算都与练习 1 相同，改用 `jax.shard_map` 来写。
 
@@ -112,7 +112,7 @@ def mlp_by_hand(
     分 out 做一次 all-reduce 时相同；"model" 的大小为 m 时，就是这部分 out 的字
     节数的 2 (m-1)/m 倍。
     """
-    # TODO: write what one device does with its rows and its hidden features.
+    # TODO: write the computation of one device on its rows and hidden features.
     # TODO：写出一个设备用自己的行和自己的隐藏特征做什么。
     raise NotImplementedError
 
@@ -125,26 +125,26 @@ def mlp_explicit(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Write the same two layers within the same budget, on Explicit axes.
+    """Compute the same two layers within the same budget, on Explicit axes.
 
     x: f32[rows, features], laid out P("data", None), with the sizes of
-    mlp_by_constraints.
+    `mlp_by_constraints`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
     b2: f32[features], a copy on every device.
-    mesh: with the Explicit axes "data" and "model"; no mesh has been set with
-    `set_mesh`.
+    mesh: a mesh with the Explicit axes "data" and "model". No mesh has been set
+    with `set_mesh`.
     Returns (h, out). The function is compiled with `jit`.
     h: f32[rows, hidden], laid out P("data", "model").
     out: f32[rows, features], laid out P("data", None).
 
-    The work is divided along "model" as well as along "data": each device
-    computes only its own share of h, and only what this share contributes to `h
-    @ w2`.
-    Budget: each device sends at most as much as one all-reduce along "model" of
-    its part of out, 2 (m-1)/m of that part's bytes, where m is the size of
-    "model", by all-reduce only.
+    Divide the work along "model" as well as along "data": each device computes
+    only its own part of `h`, and only the contribution of this part to
+    `h @ w2`.
+    Budget: each device sends at most 2 (m-1)/m of the bytes of its part of
+    `out`, where m is the size of "model", by all-reduce only. This is the cost
+    of one all-reduce of that part along "model".
 
     网络、输入和预算仍与练习 1 相同，这次用 Explicit 轴来写。
 
@@ -172,18 +172,19 @@ def mlp_explicit(
 
 
 def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
-    """Compute `x @ w` without gathering x: multiply while the next rows travel.
+    """Compute `x @ w` while the rows of `x` travel, without gathering `x`.
 
-    x: f32[rows, features], P("x", None). Without help, every device would
-    gather all of x.
+    x: f32[rows, features], P("x", None). The compiler, left to itself, would
+    gather all of `x` on every device.
     w: f32[features, columns], P(None, "x").
-    mesh: with one Explicit axis, "x", whose size n divides rows and columns.
+    mesh: a mesh with one Explicit axis, "x", whose size n divides `rows` and
+    `columns`.
     Returns f32[rows, columns], laid out P(None, "x"). The function is compiled
     with `jit`.
-    Budget: each device sends at most n - 1 times the bytes of its part of x, by
-    collective-permute only. For each permute there is a product that does not
-    wait for it. In addition to the arguments and the result a device has room
-    for n // 2 + 1 such parts, two more copies of the result, and 1 KiB.
+    Budget: each device sends at most n - 1 times the bytes of its part of `x`,
+    by collective-permute only. For each permute, there is a product that does
+    not wait for it. In addition to the arguments and the result, a device has
+    room for n // 2 + 1 such parts, two more copies of the result, and 1 KiB.
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
 

@@ -27,19 +27,19 @@ def dropout_step(
 ) -> tuple[dict, jax.Array]:
     """Take one data-parallel step of gradient descent for a model with dropout.
 
-    loss: loss(params, x, y, key) is the mean over the rows that it is given;
-    key decides what its dropout drops.
-    params: f32 arrays, a copy on every device.
+    loss: loss(params, x, y, key) returns the mean over the rows in its
+    arguments; `key` decides which elements its dropout drops.
+    params: a dict of f32 arrays, a copy on every device.
     x: f32[rows, features], rows sharded over "data".
     y: f32[rows, outputs], rows sharded over "data".
-    seed: device i along "data" uses the key
-    `jax.random.fold_in(jax.random.key(seed), i)` for the rows that it holds.
+    seed: the seed for dropout. Device i along "data" uses the key
+    `jax.random.fold_in(jax.random.key(seed), i)` for its own rows.
     rate: the learning rate.
-    mesh: with one Explicit axis, "data".
-    Returns (params - rate * gradient, value). value is the mean of the devices'
-    losses, f32[], and gradient is the gradient of value; both results are on
-    every device. The function is compiled with `jit`.
-    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes: each
+    mesh: a mesh with one Explicit axis, "data".
+    Returns (params - rate * gradient, value), where `value` is the mean of the
+    devices' losses, f32[], and `gradient` is the gradient of `value`. Both
+    results are on every device. The function is compiled with `jit`.
+    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes. Each
     device sends at most 2 (n-1)/n of these bytes on n devices.
 
     为带 dropout 的模型做一步数据并行的梯度下降。
@@ -67,16 +67,17 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
     """Shard a model's arrays, the largest first, until its parameters fit.
 
     params: a dict of arrays of any dtypes, on one device.
-    mesh: with one Explicit axis, "data".
-    limit: the most bytes of parameters that one device may hold. It can be met.
+    mesh: a mesh with one Explicit axis, "data".
+    limit: the largest number of bytes of parameters that one device may hold.
+    It can always be met.
 
     Go through the arrays from the largest to the smallest, by bytes (no two
-    arrays have the same number of bytes), and stop as soon as a device holds at
-    most limit, perhaps before the first. Shard an array over "data" along its
-    first dimension that the mesh's size divides; an array without such a
-    dimension stays whole. Every array that is not sharded has a copy on every
-    device.
-    Returns the dict, its arrays placed on mesh.
+    arrays have the same number of bytes). Stop as soon as a device holds at
+    most `limit` bytes, perhaps before the first array. Shard an array over
+    "data" along its first dimension that the mesh's size divides; an array
+    without such a dimension stays whole. Every array that is not sharded has a
+    copy on every device.
+    Returns the dict with its arrays placed on `mesh`.
 
     从最大的数组开始切，直到每个设备都放得下模型的参数。
 
@@ -90,7 +91,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
     持完整。没有切开的数组，每个设备上各有一份。
     返回同样的字典，数组都已摆放到 mesh 上。
     """
-    # TODO: largest first; count what one device holds.
+    # TODO: start with the largest; count the bytes that one device holds.
     # TODO：从最大的数组开始；算清一个设备存放了多少字节。
     raise NotImplementedError
 
@@ -105,22 +106,25 @@ def gated_mlp(
 ) -> jax.Array:
     """Compute a gated MLP with sharded hidden units and one all-reduce.
 
-    It computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`, column parallel
-    and then row parallel, as in Megatron.
+    Return `x + (silu(x @ gate) * (x @ up)) @ down + bias`, column parallel and
+    then row parallel, as in Megatron.
+
     x: f32[rows, d], rows sharded over "data".
     gate and up: f32[d, h], columns sharded over "model".
     down: f32[h, d], rows sharded over "model".
     bias: f32[d], a copy on every device.
-    mesh: with the Explicit axes "data" and "model".
-    Returns f32[rows, d], laid out like x. The function is compiled with `jit`.
-    Budget: all-reduces only, of the rows that a device holds: each device sends
+    mesh: a mesh with the Explicit axes "data" and "model".
+    Returns f32[rows, d], sharded the same way as `x`. The function is compiled
+    with `jit`.
+    Budget: all-reduces only, of the rows that a device holds. Each device sends
     at most 2 (m-1)/m of 4 * d bytes for each of these rows, where m is the size
     of "model".
 
     实现一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
 
-    它计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。gate 和 up 按列切，down 按行切，
+    计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。gate 和 up 按列切，down 按行切，
     这就是 Megatron 的列切加行切。
+
     x：f32[rows, d]，各行沿 "data" 切开。
     gate、up：f32[d, h]，各列沿 "model" 切开。
     down：f32[h, d]，各行沿 "model" 切开。
@@ -143,23 +147,23 @@ def accumulated_gradient(
     real: jax.Array,
     mesh: Mesh,
 ) -> dict:
-    """Compute the gradient of one big batch, microbatch by microbatch.
+    """Compute the gradient of one large batch, microbatch by microbatch.
 
-    losses: losses(params, x, y) gives one loss for each row, f32[rows]. It
-    accepts no more rows than one microbatch has.
-    params: f32 arrays, a copy on every device.
+    losses: losses(params, x, y) returns one loss for each row, f32[rows]. It
+    accepts at most the rows of one microbatch.
+    params: a dict of f32 arrays, a copy on every device.
     x: f32[micro, rows, features], rows sharded over "data".
     y: f32[micro, rows, outputs], rows sharded over "data".
     real: f32[micro, rows], rows sharded over "data"; 1 for a real row, 0 for
-    padding, which holds ordinary numbers, no NaN. A microbatch, or a device,
+    padding. Padding holds ordinary numbers, not NaN. A microbatch, or a device,
     may hold only padding.
-    mesh: with one Explicit axis, "data".
-    Returns the gradient, with respect to params, of the mean loss over all real
-    rows of all microbatches, on every device. The function is compiled with
-    `jit`.
-    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes: each
-    device sends at most 2 (n-1)/n of these bytes on n devices. The gradients
-    are summed over the devices once, not once in every microbatch.
+    mesh: a mesh with one Explicit axis, "data".
+    Returns the gradient, with respect to `params`, of the mean loss over all
+    real rows of all microbatches, on every device. The function is compiled
+    with `jit`.
+    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes. Each
+    device sends at most 2 (n-1)/n of these bytes on n devices. Sum the
+    gradients over the devices once, not once in every microbatch.
 
     在多个设备上，把一个大批次分成若干微批次，求出整个批次的梯度。
 
@@ -185,28 +189,27 @@ def accumulated_gradient(
 def two_steps_in_one_memory(
     update: Callable, state: dict[str, jax.Array], batch: jax.Array
 ) -> tuple[dict[str, jax.Array], int]:
-    """Take two training steps in the memory of one state, by donating it.
+    """Take two training steps in the memory of one state by donating it.
 
     update: update(state, batch) returns the new state, a dict with the same
-    names, shapes and dtypes; it is not compiled yet.
-    state: arrays on a mesh with one Auto axis, "x", each with its own layout.
+    names, shapes and dtypes. It is not yet compiled.
+    state: a dict of arrays on a mesh with one Auto axis, "x", each with its own
+    layout.
     batch: an array on the same mesh, not donated.
 
-    Compile update so that each array of the new state has the layout of the old
-    one and takes over its memory. Then take two steps with the same batch.
+    Compile `update` so that each array of the new state has the layout of the
+    old one and takes over its memory. Then take two steps with the same batch.
     Returns (state, bytes).
-    state: after two steps, laid out as it came.
-    bytes: how much memory input and output share, on one device, according to
-    the compiled program's `memory_analysis()`.
+    state: the state after two steps, in its original layout.
+    bytes: the bytes that input and output share on one device, according to the
+    compiled program's `memory_analysis()`.
 
     用一份状态的内存做两步训练。
 
     update：update(state, batch) 返回新的状态，即一个名字、形状、dtype 都不变的
-    字典。update
-    还没有编译。
+    字典。update 还没有编译。
     state：由数组组成的字典，各个数组都在同一个网格上，网格只有一个 Auto 轴 "x"，
-    各个数组的布局不一
-    定相同。
+    各个数组的布局不一定相同。
     batch：同一个网格上的数组，不捐赠。
 
     编译 update，让新状态的每个数组保持原来的布局，并接管旧数组的内存。然后用同一个 batch
@@ -231,19 +234,19 @@ def fsdp_step(
 ) -> tuple[dict, jax.Array]:
     """Take one step of gradient descent, fully sharded (FSDP).
 
-    loss: loss(params, x, y) is the mean over the rows that it is given; it
-    needs whole params.
-    params: f32 arrays. If the mesh's size divides dimension 0 of an array, the
-    array is sharded over "data" along it; each device has a copy of every
-    other array.
+    loss: loss(params, x, y) returns the mean over the rows in its arguments. It
+    needs whole `params`.
+    params: a dict of f32 arrays. If the mesh's size divides dimension 0 of an
+    array, this dimension is sharded over "data"; each device has a copy of
+    every other array.
     x: f32[rows, features], rows sharded over "data".
     y: f32[rows, outputs], rows sharded over "data".
     rate: the learning rate.
-    mesh: with one Explicit axis, "data".
-    Returns (params - rate * gradient, value). The new params are laid out like
-    the old ones. value is the mean loss over all rows, f32[], on every device.
-    The function is compiled with `jit`.
-    Budget: on n devices each device sends at most (n-1)/n of the bytes of the
+    mesh: a mesh with one Explicit axis, "data".
+    Returns (params - rate * gradient, value). The new `params` are sharded the
+    same way as the old ones; `value` is the mean loss over all rows, f32[], on
+    every device. The function is compiled with `jit`.
+    Budget: on n devices, each device sends at most (n-1)/n of the bytes of the
     sharded arrays by all-gather, the same again by reduce-scatter, and by
     all-reduce 2 (n-1)/n of the bytes of the other arrays plus 16 bytes.
 
@@ -274,16 +277,17 @@ def through_stages(
     """Send a batch through a pipeline, and give the results to every device.
 
     layer: layer(w, h) takes f32[d, d] and f32[rows, d] and returns f32[rows,
-    d]. For rows of zeros it may return NaN.
-    weights: f32[n, d, d], sharded with P("stage"): each of the n devices has
+    d]. For rows of zeros, it may return NaN.
+    weights: f32[n, d, d], sharded with P("stage"), so each of the n devices has
     the weights of one layer.
     x: f32[parts, rows, d], the microbatches, a copy on every device.
-    mesh: with one Explicit axis, "stage", of size n ≥ 2.
+    mesh: a mesh with one Explicit axis, "stage", of size n ≥ 2.
     Returns f32[parts, rows, d] on every device: each microbatch after all
-    layers, the first device's layer first. The function is compiled with `jit`.
-    Budget: at most parts + n - 1 turns. In a turn each device computes one
-    layer of one microbatch and passes on one microbatch by a
-    collective-permute. Then one all-reduce of the results.
+    layers, starting with the first device's layer. The function is compiled
+    with `jit`.
+    Budget: at most `parts` + n - 1 turns, then one all-reduce of the results.
+    In a turn, each device computes one layer of one microbatch and passes on
+    one microbatch by a collective-permute.
 
     让一个批次走完流水线，再把结果送到每个设备。
 
@@ -297,7 +301,7 @@ def through_stages(
     预算：最多 parts + n - 1 拍；每一拍里，每个设备只计算一个微批次的一层，并用
     collective-permute 传递一个微批次。最后对结果做一次 all-reduce。
     """
-    # TODO: which microbatch reaches which stage in which turn? Which device has
-    # results?
+    # TODO: which microbatch reaches which stage in which turn, and which device
+    # has the results?
     # TODO：哪一拍，哪个微批次到达哪个设备？结果在哪个设备上？
     raise NotImplementedError

@@ -20,10 +20,10 @@ def who_am_i() -> dict[str, object]:
     """Report which process this is, and which devices each process has.
 
     Returns a dict with four entries:
-    - "process": this process's number, 0 for the first;
+    - "process": the number of this process, counted from 0;
     - "processes": the number of processes;
     - "mine": a list of the ids of this process's own devices, ascending;
-    - "everyone": the number of devices that all processes have together.
+    - "everyone": the number of devices of all processes together.
 
     查明本进程是哪一个，哪些设备属于它，哪些属于别的进程。
 
@@ -33,28 +33,27 @@ def who_am_i() -> dict[str, object]:
     - "mine" 是一个列表，列出本进程自己的设备的 id，从小到大；
     - "everyone" 是所有进程的设备总数。
     """
-    # TODO: four questions, four JAX functions.
+    # TODO: answer four questions with four JAX functions.
     # TODO：4 个问题，4 个 JAX 函数。
     raise NotImplementedError
 
 
 def global_sum(mine: np.ndarray) -> float:
-    """Add up the numbers of all processes; every process gets the total.
+    """Add up the numbers of all processes and give every process the total.
 
     mine: f32[n], this process's own numbers. n is the same in every process and
-    a multiple of its number of devices; the numbers differ.
-    Returns the sum over all processes, the same in each: a number such as a
-    float, not an array on the devices of several processes.
+    a multiple of the number of its devices; the numbers differ.
+    Returns the sum over all processes, the same in each of them. It is a number
+    such as a float, not an array on the devices of several processes.
 
     把各个进程持有的数全部加起来，每个进程都要得到总和。
 
     mine：f32[n]，是本进程自己的数。各进程的 n 相同，且是本进程设备数的倍数，数值则各
     不相同。
     返回所有进程持有的数的总和，每个进程返回的值都一样。返回值是一个数（例如
-    float），
-    不是分布在多个进程的设备上的数组。
+    float），不是分布在多个进程的设备上的数组。
     """
-    # TODO: make one global array of all processes' parts, and sum that.
+    # TODO: make one global array from the parts of all processes, and sum it.
     # TODO：把各进程的部分拼成一个全局数组，再对它求和。
     raise NotImplementedError
 
@@ -64,7 +63,8 @@ def print_mean(xs: jax.Array) -> None:
 
     xs: f32[n], sharded over the devices of all processes.
     Returns None. Process 0 prints one line: the word `mean`, a space, and the
-    mean with four decimals, as in `mean 3.2500`. The others print nothing.
+    mean with four decimals, as in `mean 3.2500`. The other processes print
+    nothing.
 
     打印全局数组的平均值，只打印一次，而不是每个进程一次。
 
@@ -91,6 +91,7 @@ def gather_for_all(mine: np.ndarray) -> np.ndarray:
     返回 f32[processes * rows, columns]，每个进程的结果都一样，而且本进程能读出全部内容，可
     以是 NumPy 数组，也可以是只在本进程设备上的数组。
     """
-    # TODO: multihost_utils has what you need; mind `tiled`.
+    # TODO: multihost_utils has the function that you need; mind its argument
+    # `tiled`.
     # TODO：multihost_utils 里有你要的函数；注意 `tiled`。
     raise NotImplementedError

@@ -21,13 +21,14 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 def my_part(count: int) -> np.ndarray:
     """Find the examples of a data set that belong to this process.
 
-    count: the number of examples, 0 or more; they are numbered from 0.
+    count: the number of examples, 0 or more. They are numbered from 0.
 
     Every example belongs to exactly one process. The first process has the
-    first examples, the next process those that follow, and so on. No part is
-    larger than another by more than one; where they differ, the first processes
-    have the larger parts. The check uses three processes.
-    Returns i64[n], this process's numbers, ascending; n may be 0.
+    first examples, the next process has the examples that follow, and so on.
+    The sizes of any two parts differ by at most one; if they differ, the first
+    processes have the larger parts. The check uses three processes.
+    Returns i64[n], the numbers of this process's examples, ascending; n may be
+    0.
 
     找出数据集里属于本进程的样本。
 
@@ -37,7 +38,7 @@ def my_part(count: int) -> np.ndarray:
     度最多差 1；有差别时，靠前的进程拿得多。这一题由三个进程运行。
     返回 i64[n]，即本进程的样本编号，从小到大；n 可以是 0。
     """
-    # TODO: share them all out, even when they do not divide evenly.
+    # TODO: assign all examples, even if they do not divide evenly.
     # TODO：全部分完，不能整除时也要一个不漏。
     raise NotImplementedError
 
@@ -46,15 +47,14 @@ def equal_steps(
     mine: np.ndarray,
     size: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split this process's rows into as many batches as all others have.
+    """Split this process's rows into the same number of batches as all others.
 
-    mine: f32[rows, columns], this process's own rows; other processes have a
-    different number of them, perhaps none.
-    size: the rows of one batch.
+    mine: f32[rows, columns], this process's own rows. Other processes have a
+    different number of rows, perhaps none.
+    size: the number of rows in one batch.
 
-    The number of steps is the number that the process with the most rows needs
-    for all of its rows. Fill one batch after the other; the remaining rows are
-    zero.
+    Take the number of steps that the process with the most rows needs for all
+    of its rows. Fill one batch after the other; the remaining rows are zero.
     Returns (batches, mask).
     batches: f32[steps, size, columns].
     mask: bool[steps, size], True for a real row.
@@ -78,14 +78,15 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     """Compute the mean squared error over the rows of all processes.
 
     w: f32[3].
-    mine: f32[rows, 4], this process's own rows: three inputs and the number to
-    predict. The prediction is `inputs @ w`. Other processes have different
-    rows, and a different number of them. Some processes may have none, but at
-    least one has rows, and no process has more than `size`.
-    size: a multiple of the number of devices of a process.
-    Returns a number such as a float, the same in each process: the squared
-    difference between the prediction and the number, averaged over all rows of
-    all processes, as if one process had them all.
+    mine: f32[rows, 4], this process's own rows, each with three inputs and the
+    number to predict. The prediction is `inputs @ w`. Other processes have
+    different rows and a different number of them. Some processes may have none,
+    but at least one has rows, and no process has more than `size`.
+    size: an upper limit on the rows of a process, a multiple of the number of
+    devices of a process.
+    Returns a number such as a float, the same in each process. It is the
+    squared difference between the prediction and the number to predict,
+    averaged over all rows of all processes, as if one process had them all.
 
     对所有进程的行求均方误差。
 
@@ -109,13 +110,13 @@ def restore(
     """Reassemble an array that a different number of processes has saved.
 
     blocks: the pieces of one array, f32[rows, columns] each, in no particular
-    order and of different heights. The name says where a piece begins:
-    "rows-12" is the piece that starts at row 12. Every process has all the
-    pieces.
-    sharding: how the array is to be laid out, over the devices of all
+    order and with different numbers of rows. The name gives the first row of a
+    piece: "rows-12" is the piece that starts at row 12. Every process has all
+    the pieces.
+    sharding: the layout of the restored array over the devices of all
     processes.
     Returns the whole as one global array with this sharding, which may shard
-    columns, too.
+    the columns, too.
 
     有一个数组，保存时的进程数与现在不同，把它重新拼起来。
 

@@ -18,9 +18,10 @@ from jax.experimental import multihost_utils
 def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Add up each parameter's gradient over all processes.
 
-    mine: name -> f32[n], this process's gradients. Names and shapes are the
-    same in every process; the order of the names in the dict is not.
-    Returns name -> f32[n], the sum over the processes, the same in each.
+    mine: a dict from name to f32[n], this process's gradients. Names and shapes
+    are the same in every process; the order of the names in the dict is not.
+    Returns a dict from name to f32[n], the sum over the processes, the same in
+    each.
 
     把每个参数的梯度在所有进程之间加起来。
 
@@ -41,10 +42,11 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def padded_sum(mine: np.ndarray) -> np.ndarray:
     """Add up the rows of all processes, each padded with zeros to the longest.
 
-    mine: f32[rows, n], this process's rows. rows is the same in every process,
-    n is not: each process has padded to its own longest example.
-    Returns f32[longest], the sum of all rows, as long as the largest n of all
-    processes, the same in each process.
+    mine: f32[rows, n], this process's rows. `rows` is the same in every
+    process, but n is not: each process has padded its rows to its own longest
+    example.
+    Returns f32[longest], the sum of all rows, the same in each process.
+    `longest` is the largest n of all processes.
 
     把所有进程的行加起来，短的行先用零补到与最长的行一样长。
 
@@ -61,9 +63,9 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
 def mean_of_batches(batches: list[np.ndarray]) -> float:
     """Compute the mean of all numbers in all batches of all processes.
 
-    batches: a list of f32[n], this process's own; every batch has n numbers,
-    but one process may have fewer batches than another, or none. There is at
-    least one batch in all.
+    batches: a list of f32[n], this process's own batches. Every batch has n
+    numbers, but one process may have fewer batches than another, or none. There
+    is at least one batch in all.
     Returns the mean as a number such as a float, the same in each process.
 
     求所有进程、所有批次里全部数的平均值。
@@ -85,14 +87,14 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
 
 
 def steps_until_good(losses: np.ndarray, goal: float) -> int:
-    """Train until the mean of the processes' losses is below the goal.
+    """Train until the mean of the processes' losses is below `goal`.
 
-    losses: f32[steps], this process's loss after each step; steps is the same
-    in every process, the losses differ.
-    goal: the same number in every process.
+    losses: f32[steps], this process's loss after each step. `steps` is the same
+    in every process, but the losses differ.
+    goal: a number, the same in every process.
     Returns the number of steps made, the same in each process: up to and
     including the first step after which the mean loss of all processes is below
-    goal; all steps if there is no such step.
+    `goal`, or all steps if there is no such step.
 
     一直训练到各进程损失的平均值低于 goal 为止。
 
@@ -115,24 +117,29 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
 def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     """Find the first call in which one process differs from the others.
 
-    calls: for each process, four or more, the calls that it made: (name, line),
-    in its own order; names carry the step. Two calls are the same if name and
-    line are the same. A list ends where its process got stuck or ended. The
-    lists need not end at the same call, and some may end before the processes
-    part; at the place where they part, three lists or more still have a call.
-    All processes but one are right, and so make the same calls.
-    Returns (process, line): the process whose call first differs from the
-    others', and the line of that call. (If that process left a call out, the
-    fault is before this line.)
+    calls: a list of calls for each process, four processes or more. A call is
+    (name, line), and each list is in the order in which its process made the
+    calls; names contain the step. A list ends where its process got stuck or
+    ended.
 
-    各进程从哪里开始不一致？哪一个进程请求的调用与其他进程请求的不同，又是在哪
-    一行代码里请求的？
+    Two calls are the same if name and line are the same. The lists need not end
+    at the same call, and some may end before the first difference; at the first
+    difference, at least three lists still have a call. All processes but one
+    are right, and so make the same calls.
+    Returns (process, line): the process whose call first differs from the calls
+    of the others, and the line of that call. (If that process left out a call,
+    the fault is before this line.)
+
+    找出各进程从哪里开始不一致：哪一个进程请求的调用与其他进程请求的不同，又是在
+    哪一行代码里请求的。
 
     calls：每个进程有一个列表，进程至少有 4 个；列表按先后记下这个进程请求的调
-    用，每次调用记成一个元组（名称，行号），名称里带着步数。名称和行号都相同，
-    才算同一个调用。每个列表到所属进程卡住或结束的地方为止，所以各列表不一定停
-    在同一次调用，有的可能在分岔之前就结束了；在分岔的地方，至少有 3 个列表还有
-    调用。只有一个进程出错，其余的进程都是对的，所以请求的调用也相同。
+    用，每次调用记成一个元组（名称，行号），名称里带着步数。每个列表到所属进程卡
+    住或结束的地方为止。
+
+    名称和行号都相同，才算同一个调用。各列表不一定停在同一次调用，有的可能在分岔
+    之前就结束了；在分岔的地方，至少有 3 个列表还有调用。只有一个进程出错，其余的
+    进程都是对的，所以请求的调用也相同。
     返回（进程，行号），说明第一次与其他进程不同的调用是哪个进程在哪一行代码里
     请求的。如果那个进程漏掉了一次调用，错误就在返回的这次调用之前。
     """
@@ -145,17 +152,18 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
 def who_is_missing(
     stacks: list[list[tuple[str, int, str]]],
 ) -> tuple[int, int] | None:
-    """Find the process that a call waits for, and its line in incident.py.
+    """Find the process that the others wait for, and its line in incident.py.
 
-    stacks: for each process the stack of its main thread, as (file, line,
-    function), the innermost frame first. A process that waits for the others
-    has a frame in "progress.py", or in a file of JAX, whose name begins with
-    "jax/"; it need not be the innermost frame.
-    Returns (process, line) of the process that does not wait for the others;
-    line is that of its innermost frame in "incident.py". None if all processes
-    wait: then no process is missing, and a device may have stopped.
+    stacks: the stack of the main thread for each process, as (file, line,
+    function), with the innermost frame first. A process that waits for the
+    others has a frame in "progress.py" or in a file of JAX (the name of such a
+    file begins with "jax/"); this need not be the innermost frame.
+    Returns (process, line) of the process that does not wait for the others,
+    where `line` is the line of its innermost frame in "incident.py". Returns
+    None if all processes wait: then no process is missing, and a device may
+    have stopped.
 
-    哪个进程没有来参加下一次调用，停在 incident.py 的哪一行代码？
+    找出哪个进程没有来参加下一次调用，停在 incident.py 的哪一行代码。
 
     stacks：每个进程有一个列表，是主线程停住时的调用栈，由元组（文件，行号，函
     数）组成，最里层的在最前面。正在等其他进程的进程，调用栈里必有一层在
@@ -164,7 +172,7 @@ def who_is_missing(
     返回（进程，行号），即没有在等其他进程的那个进程，以及它在 "incident.py" 里最靠里的那一层的
     行号。如果所有进程都在等，就返回 None，因为这时没有进程缺席，要查的是设备。
     """
-    # TODO: as written, it takes the first process, and the innermost frame.
+    # TODO: as written, it takes the first process and its innermost frame.
     # TODO：现在的写法取的是第一个进程、最里层的那一层。
     file, line, function = stacks[0][0]
     return 0, line

@@ -15,46 +15,47 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 
 
 def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
-    """Predict how long an all-reduce takes on a ring with unequal hops.
+    """Predict the time of an all-reduce on a ring with unequal hops.
 
-    size: bytes on each device, a multiple of the number of devices n ≥ 2.
-    hops: for each of the n hops of the ring, in order, (bytes per second,
+    size: the number of bytes on each device, a multiple of the number of
+    devices n ≥ 2.
+    hops: a list of the n hops of the ring, in order, each as (bytes per second,
     seconds of latency).
 
-    The ring works in steps. In a step every device passes one piece, size / n
-    bytes, to the next device, all at once; a hop takes its latency, then the
-    time of the piece at its rate. The next step begins when the last hop of
-    this one is done. There are n-1 steps to add the pieces up and n-1 to
-    distribute the sums.
-    Returns the seconds, a number.
+    The ring works in steps. In a step, every device passes one piece,
+    `size` / n bytes, to the next device, all at the same time. A hop takes its
+    latency plus the time to transfer the piece at its rate. The next step
+    begins when the last hop of this one is done. There are n-1 steps to add up
+    the pieces and n-1 steps to distribute the sums.
+    Returns the number of seconds.
 
-    环上各跳有快有慢时，一次 all-reduce 需要多长时间？
+    环上各跳有快有慢，预测一次 all-reduce 需要的时间。
 
     size：每个设备上的字节数，是设备数 n 的倍数，n ≥ 2。
     hops：按顺序给出环上的 n 跳，每一跳是一个元组，由每秒字节数和以秒计的延迟组成。
 
     all-reduce 沿着环一步一步进行，每一步里，所有设备同时把一小块（size / n 字
     节）交给下一个设备；每一跳要先等自己的延迟过去，再按自己的速率传这一小块。
-    这一步的各跳全部结束，下一步才开始。把各块
-    加起来要 n-1 步，把总和分发出去又要 n-1 步。
+    这一步的各跳全部结束，下一步才开始。把各块加起来要 n-1 步，把总和分发出去又要
+    n-1 步。
     返回一个数，即总秒数。
     """
-    # TODO: how long does one step take, and how many are there?
+    # TODO: how long does one step take, and how many steps are there?
     # TODO：一步要多长时间，一共有多少步？
     raise NotImplementedError
 
 
 def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Add up over all devices, and send little between hosts.
+    """Add up the rows of all devices, and send little between hosts.
 
-    x: f32[n, m], one row on each of the n devices: sharded with `P(("host",
-    "device"))`; m is a multiple of d.
-    mesh: with the Explicit axes "host" (h hosts) and "device" (d devices in
-    each), n = h · d.
+    x: f32[n, m], one row on each of the n devices, that is, sharded with
+    `P(("host", "device"))`; m is a multiple of d.
+    mesh: a mesh with the Explicit axes "host" (h hosts) and "device" (d devices
+    on each host); n = h · d.
     Returns f32[n, m] with the same sharding, in which every row is the sum of
-    all rows of x. The function is compiled with `jit`.
-    Budget: all-reduce, reduce-scatter and all-gather. Along "host" each device
-    sends at most 2 (h-1)/h × m / d numbers of 4 bytes, and in addition at most
+    all rows of `x`. The function is compiled with `jit`.
+    Budget: all-reduce, reduce-scatter and all-gather. Each device sends at most
+    2 (h-1)/h × m / d numbers of 4 bytes along "host", and in addition at most
     2 (d-1)/d × m along "device".
 
     在所有设备上求和，并且让主机之间只传很少的数据。
@@ -76,15 +77,15 @@ def mesh_within(
 ) -> Mesh:
     """Build a mesh in which one axis never leaves a process.
 
-    devices: all devices of several processes, in any order, the same number
-    from each.
-    sizes: the axes of the mesh with their sizes, in order; their product is the
-    number of devices.
-    within: one of the axes; its size divides the number of devices of a
-    process.
+    devices: a list of all devices of several processes, in any order, the same
+    number from each.
+    sizes: a dict of the axes of the mesh with their sizes, in order. The
+    product of the sizes is the number of devices.
+    within: the name of one of the axes; its size divides the number of devices
+    of a process.
     Returns the Mesh with these axes in this order. Sort the devices by
-    process_index, and those of one process by id; then fill the mesh so that
-    `within` varies fastest, then the last of the other axes, and so on.
+    `process_index`, and the devices of one process by `id`. Then fill the mesh
+    so that `within` varies fastest, then the last of the other axes, and so on.
 
     建一个网格，其中有一个轴不跨进程。
 
@@ -103,21 +104,24 @@ def mesh_within(
 def bytes_leaving(
     groups: list[list[int]], process: list[int], size: int
 ) -> dict[int, int]:
-    """How many bytes does each process send to other processes?
+    """Count the bytes that each process sends to other processes.
 
-    An all-reduce runs in each of the groups at once, as a ring through the
-    devices in the order in which the group lists them, and from the last to the
+    An all-reduce runs in each of the groups at the same time, as a ring through
+    the devices in the order of the group and from the last device back to the
     first.
-    groups: lists of device positions.
-    process: the process of each position.
-    size: bytes on each device, a multiple of every group's length.
-    Returns for every process in `process` the bytes that its devices send to
-    devices of other processes, an int; 0 if there are none.
 
-    各个进程分别有多少字节发往别的进程？
+    groups: a list of groups, each a list of device positions.
+    process: the number of the process of each position.
+    size: the number of bytes on each device, a multiple of every group's
+    length.
+    Returns a dict that maps every process in `process` to the bytes that its
+    devices send to devices of other processes, an int; 0 if there are none.
+
+    求各个进程分别有多少字节发往别的进程。
 
     各组同时做 all-reduce，每组是一个环，按组内列出的顺序经过各设备，最后一个设
     备再接到第一个设备。
+
     groups：各组里设备的位置。
     process：每个位置上的设备属于哪个进程。
     size：每个设备上的字节数，是每组长度的倍数。

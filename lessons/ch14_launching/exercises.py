@@ -19,17 +19,17 @@ def sbatch_file(
 ) -> dict:
     """Write the batch script that starts a program on a cluster with Slurm.
 
-    program: a Python file.
+    program: the path of a Python file.
     nodes: the number of machines.
-    a_node: the number of processes on each.
-    minutes: the time after which Slurm is to end the job.
+    a_node: the number of processes on each machine.
+    minutes: the time in minutes after which Slurm must end the job.
     submit: submit(text) takes the whole script as one string and returns a dict
-    of what Slurm would do with it. It needs no Slurm, and raises ValueError for
-    anything that `sbatch` would refuse.
+    of what Slurm would do with it. It does not need Slurm, and it raises
+    ValueError for anything that `sbatch` would refuse.
 
-    When one process fails, the others are to end, too, and everything that a
-    process prints is to be in the log at once.
-    Returns the dict that submit returned.
+    If one process fails, the others must end, too, and everything that a
+    process prints must be in the log at once.
+    Returns the dict that `submit` returned.
 
     写一份批处理脚本，用 Slurm 在集群上启动一个程序。
 
@@ -44,7 +44,7 @@ def sbatch_file(
     一个进程失败时，其余进程也要结束；进程打印的内容要立刻写进日志。
     返回 submit 的返回值。
     """
-    # TODO: four options and a line that starts every process.
+    # TODO: write four options, and a line that starts every process.
     # TODO：4 个选项，再加上一条命令，用来启动每个进程。
     raise NotImplementedError
 
@@ -52,19 +52,20 @@ def sbatch_file(
 def arguments_by_hand(
     hosts: list[str], gpus: int, a_gpu_each: bool, port: int
 ) -> list[dict]:
-    """List each process's arguments for jax.distributed.initialize.
+    """List the arguments of each process for `jax.distributed.initialize`.
 
-    hosts: their names.
-    gpus: the number of GPUs of each host.
-    a_gpu_each: True for one process per GPU, False for one process per host,
+    hosts: the names of the hosts.
+    gpus: the number of GPUs on each host.
+    a_gpu_each: True for one process per GPU, False for one process per host
     with all of its GPUs.
-    port: free on every host.
-    Returns a list with a dict for each process, in the order of their numbers, host
-    after host: "host", where the process is started; "coordinator_address",
-    "num_processes", "process_id"; and "local_device_ids", the list of its GPUs, as
-    its host counts them. No launcher is involved.
+    port: a port that is free on every host.
+    Returns a list with one dict per process, in the order of their numbers,
+    host after host: "host", the host where the process is started;
+    "coordinator_address", "num_processes", "process_id"; and
+    "local_device_ids", the list of its GPUs, numbered as on its host. There is
+    no launcher.
 
-    没有启动器时，每个进程该给 `jax.distributed.initialize` 传哪些参数？
+    没有启动器时，列出每个进程该给 `jax.distributed.initialize` 传的参数。
 
     hosts：各主机的名字。
     gpus：每台主机的 GPU 数。
@@ -82,17 +83,17 @@ def arguments_by_hand(
 
 
 def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
-    """Find out which launcher JAX will recognise, from the environment alone.
+    """Find the launcher that JAX will recognise, from the environment alone.
 
-    environ: the variables of one process. More than one launcher may have left
-    some.
+    environ: the environment variables of one process. More than one launcher
+    may have left some.
     Returns (name, process_id, num_processes) as a bare
-    `jax.distributed.initialize()` would take them. name is "ompi", "slurm" or
-    "gketpu", or None if JAX would find no launcher. Assume that there is at
-    most one slice of TPUs, that a host has TPUs if TPU_WORKER_HOSTNAMES or
+    `jax.distributed.initialize()` would determine them, or None if JAX would
+    find no launcher. `name` is "ompi", "slurm" or "gketpu". Assume that there
+    is at most one TPU slice, that a host has TPUs if TPU_WORKER_HOSTNAMES or
     TPU_PROCESS_ADDRESSES is set, that nothing runs on Google's virtual machines
-    outside of Kubernetes, and that no detector uses `mpi4py`. As in JAX 0.10,
-    Open MPI 5 is not recognised.
+    outside Kubernetes, and that no detector uses `mpi4py`. As in JAX 0.10, Open
+    MPI 5 is not recognised.
 
     只看环境变量，判断 JAX 会采用哪个启动器。
 
@@ -100,33 +101,33 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()` 会
     得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；JAX 找不到启动器时，返回
     None。这里假定最多只有一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或
-    TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序
-    不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不查询 `mpi4py`，所以和
-    JAX 0.10 一样，认不出 Open MPI 5。
+    TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序不会在 Kubernetes 之外的 Google 虚拟
+    机上运行；检测器也不查询 `mpi4py`，所以和 JAX 0.10 一样，认不出 Open MPI 5。
     """
-    # TODO: go through the detectors in JAX's order; what does each of them
-    # need?
+    # TODO: go through the detectors in JAX's order; which variables does each
+    # of them need?
     # TODO：按 JAX 的顺序逐个试用各检测器；每个检测器需要什么？
     raise NotImplementedError
 
 
 def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
-    """Find out why a launch hangs, from what its processes report.
+    """Find out why a launch hangs, from the reports of its processes.
 
-    reports: one dict from each process that did start, in any order, with the
-    arguments that it would pass to `initialize`, "process_id", "num_processes"
-    and "coordinator_address", and "devices", the number of its local devices.
-    expected: the number of processes that were to be started.
-    Returns (word, ids) for the first of these that holds; ids are those of the
-    processes concerned, ascending, each once:
-    - ("count", …) processes that were given a num_processes other than
-    expected;
-    - ("twice", …) ids that more than one process has;
-    - ("missing", …) ids below expected that no process has;
-    - ("coordinator", …) processes with another address than process 0;
-    - ("devices", …) processes with a different number of devices than process
-    0;
-    - ("fine", []) if nothing is wrong.
+    reports: one dict from each process that has started, in any order. It
+    contains the arguments that the process would pass to `initialize`,
+    "process_id", "num_processes" and "coordinator_address", and the number of
+    its local devices, "devices".
+    expected: the number of processes that should have started.
+    Returns (word, ids) for the first of these that holds, where `ids` are the
+    ids of the processes concerned, ascending, each once:
+    - ("count", …): processes whose num_processes is not `expected`;
+    - ("twice", …): ids that more than one process has;
+    - ("missing", …): ids below `expected` that no process has;
+    - ("coordinator", …): processes whose address differs from the address of
+    process 0;
+    - ("devices", …): processes whose number of devices differs from the number
+    of process 0;
+    - ("fine", []): nothing is wrong.
 
     根据各进程知道的情况，说明启动为什么卡住。
 
@@ -142,6 +143,6 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     - ("devices", …) 表示这些进程的设备数与 0 号进程的不同；
     - ("fine", []) 表示一切正常。
     """
-    # TODO: in this order; which entry of the list is process 0?
+    # TODO: check in this order; which entry of the list is process 0?
     # TODO：按这个顺序检查；列表里哪一项是 0 号进程？
     raise NotImplementedError

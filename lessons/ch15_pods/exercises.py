@@ -14,11 +14,11 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     """Find the largest batch that fits, with few compilations.
 
     plan: plan(n), for one of the batch sizes, compiles the step for n rows and
-    returns a dict: "fits" is True or False; "memory" has "arguments", "peak"
-    and "limit", in bytes. If the step does not fit, the first two are None. If
-    n rows do not fit, no larger number of rows does.
-    rows: batch sizes, increasing.
-    Returns the largest of rows that fits, or None if none does.
+    returns a dict. "fits" is True or False; "memory" has "arguments", "peak"
+    and "limit", in bytes. If the step does not fit, "arguments" and "peak" are
+    None. If n rows do not fit, no larger number of rows fits.
+    rows: a list of batch sizes, increasing.
+    Returns the largest number in `rows` that fits, or None if none fits.
     Budget: at most `len(rows).bit_length()` compilations; one more raises
     RuntimeError.
 
@@ -37,20 +37,20 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
 
 
 def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
-    """Choose a machine and a mesh for a step: the cheapest in chip-seconds.
+    """Choose the machine and mesh on which a step is cheapest in chip-seconds.
 
-    plans: the same step, planned for several machines. Each is a dict: "on" is
-    the slice's name, "mesh" its axes, one or several, with their sizes, "fits"
-    True or False; "memory" has "peak" and "limit", in bytes, and "seconds" has
-    "compute", "memory" and "network". If a plan does not fit, its peak and all
-    seconds are None.
-    deadline: the most seconds that the step may take.
+    plans: a list of plans of the same step for several machines, each a dict.
+    "on" is the name of the slice; "mesh" has the axes, one or several, with
+    their sizes; "fits" is True or False; "memory" has "peak" and "limit", in
+    bytes; and "seconds" has "compute", "memory" and "network". If a plan does
+    not fit, its peak and all its seconds are None.
+    deadline: the largest number of seconds that the step may take.
 
     A step takes the longest of its three times. It costs the number of devices
     of the mesh times the time that it takes. Choose among the plans that fit,
-    with a peak of at most 90 % of the limit, and whose step takes at most
-    `deadline` seconds. No two of these cost the same.
-    Returns (on, mesh) of the cheapest, or None if there is none.
+    whose peak is at most 90 % of the limit, and whose step takes at most
+    `deadline` seconds. No two of these plans cost the same.
+    Returns (on, mesh) of the cheapest of these plans, or None if there is none.
 
     为一步训练选择机器和网格，使芯片数乘以秒数最小。
 
@@ -65,7 +65,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     过 `deadline` 秒。这些规划的代价互不相同。
     返回其中代价最小的规划的 (on, mesh)；没有符合条件的规划时返回 None。
     """
-    # TODO: leave out the plans that are ruled out, then take the cheapest.
+    # TODO: leave out the plans that are not allowed, then take the cheapest.
     # TODO：先去掉不能用的，再取代价最小的。
     raise NotImplementedError
 
@@ -75,20 +75,22 @@ def costliest_axis(
 ) -> tuple[str, float]:
     """Find the mesh axis on which a step spends most of its network time.
 
-    collectives: each is `{"op": …, "bytes": b, "times": t, "axis": a}`: it runs
-    t times along the mesh axis a, on an array of b bytes, as in a traffic
-    table. op is "all-gather", "reduce-scatter" or "all-reduce".
-    lines: mesh axis → the lines of the torus that it takes, each (chips, ring);
-    ring says whether the line is closed. The product of its lines' chips is the
-    number of chips on the axis. A line counts as 2 links if it is closed,
-    otherwise as 1; an axis has the links of all its lines together.
-    speed: bytes per second of a link, in one direction.
+    collectives: a list of entries
+    `{"op": …, "bytes": b, "times": t, "axis": a}`. Each of them runs t times
+    along the mesh axis a, on an array of b bytes, as in a traffic table. "op"
+    is "all-gather", "reduce-scatter" or "all-reduce".
+    lines: a dict from a mesh axis to the lines of the torus that it takes, each
+    (chips, ring), where `ring` says whether the line is closed. The number of
+    chips on the axis is the product of the chips of its lines. A closed line
+    counts as 2 links, any other line as 1; the links of an axis are the links
+    of all its lines together.
+    speed: the bytes per second of a link, in one direction.
 
     With n chips on the axis, an all-gather or a reduce-scatter takes b (n-1)/n
-    bytes over speed times the axis's links; an all-reduce takes twice as long.
-    Leave latencies out.
+    bytes divided by `speed` times the number of links of the axis; an
+    all-reduce takes twice as long. Ignore latencies.
     Returns (axis, seconds): the axis whose collectives take longest together,
-    and how long they take.
+    and their total time.
 
     找出一步训练的网络时间主要花在哪个网格轴上。
 
@@ -98,8 +100,7 @@ def costliest_axis(
     "all-reduce"。
     lines：每个网格轴占用了环面的哪些线，每条线用一个元组表示，由芯片数和 ring
     组成，ring 表示这条线是否闭合。各条线的芯片数之积，就是轴上的芯片数。闭合的
-    线按 2 条链路计，不闭合的按 1 条
-    计；轴的链路数是各条线的链路数之和。
+    线按 2 条链路计，不闭合的按 1 条计；轴的链路数是各条线的链路数之和。
     speed：一条链路单方向每秒的字节数。
 
     设轴上共有 n 个芯片，那么 all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
@@ -116,17 +117,19 @@ def rows_to_hide(
 ) -> int | None:
     """Find the smallest batch whose arithmetic takes as long as the network.
 
-    rows: the batch size that the times are for.
+    rows: the batch size to which the times below belong.
     compute: the seconds of the arithmetic.
-    network: network["data"] is the seconds along "data", where weights and
-    their gradients travel, above 0; network["model"] those along "model", where
-    activations do. The two run one after the other.
-    step: the batch size is to be a multiple of it. The mesh stays as it is.
-    Returns the smallest multiple of step for which the arithmetic takes at
+    network: a dict of seconds. network["data"], above 0, is the time along
+    "data", where weights and their gradients travel; network["model"] is the
+    time along "model", where activations travel. The two run one after the
+    other.
+    step: the batch size must be a multiple of this number. The mesh does not
+    change.
+    Returns the smallest multiple of `step` for which the arithmetic takes at
     least as long as the network, or None if there is none, however large the
     batch.
 
-    从多大的批次开始，计算的时间不少于网络的时间？
+    求最小的批次，使计算的时间不少于网络的时间。
 
     rows：下面这些时间所对应的批次的行数。
     compute：计算需要的秒数。

@@ -19,20 +19,21 @@ def next_rows(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Find the rows of the next batch that a process reads after a restart.
 
-    saved: from the checkpoint, `{"epoch": e, "next": n}`: of the rows of epoch
-    e, n have been taken.
-    count: the number of rows. In epoch e they come in the order
+    saved: the state in the checkpoint, `{"epoch": e, "next": n}`: n rows of
+    epoch e have been taken.
+    count: the number of rows. In epoch e, they are in the order
     `np.random.default_rng([16, e]).permutation(count)`.
-    size: the rows of a batch, a multiple of processes. A batch is the next
-    `size` rows of this order; if fewer than `size` are left, they are dropped,
-    and the next epoch begins.
-    process: the number of this process. Process 0 reads the first part of the
-    batch, process 1 the part after it, and so on.
-    processes: the number of processes now, which may differ from before.
+    size: the number of rows in a batch, a multiple of `processes`.
+    process: the number of this process.
+    processes: the number of processes now, which may be different from before.
+
+    A batch is the next `size` rows of this order. If fewer than `size` rows are
+    left, they are dropped, and the next epoch begins. Process 0 reads the first
+    part of the batch, process 1 the next part, and so on.
     Returns (rows, after).
     rows: i64[size / processes].
-    after: the entry of the next checkpoint: the epoch of these rows, and how
-    many of its rows are taken by then, even if all are.
+    after: the state for the next checkpoint: the epoch of these rows, and the
+    number of its rows that are taken by then, even if all are.
 
     重启之后，找出某个进程在下一个批次里要读的行。
 
@@ -40,16 +41,20 @@ def next_rows(
     n 行。
     count：总行数。第 e 轮的行按 `np.random.default_rng([16, e]).permutation(count)` 的顺
     序取用。
-    size：一个批次的行数，是 processes 的倍数。一个批次是这个顺序里接下来的
-    size 行；如果剩下的不足 size 行，就把剩下的行丢掉，从下一轮开始取。
-    process：本进程的编号。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此类推。
+    size：一个批次的行数，是 processes 的倍数。
+    process：本进程的编号。
     processes：现在的进程总数，不一定与保存时相同。
+
+    一个批次是这个顺序里接下来的 size 行；如果剩下的不足 size 行，就把剩下的行丢
+    掉，从下一轮开始取。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此
+    类推。
     返回 (rows, after)。
     rows：i64[size / processes]，即要读的行的下标。
     after：下一个检查点要保存的内容，也就是这些行所在的轮，以及这一轮到那时共取走的行数；即
     使这一轮已经取完，也这样写。
     """
-    # TODO: where does the batch begin, and which part of it is this process's?
+    # TODO: where does the batch begin, and which part of it belongs to this
+    # process?
     # TODO：这个批次从哪里开始，哪一段归本进程？
     raise NotImplementedError
 
@@ -58,12 +63,12 @@ def stop_after(begun: int, told: bool) -> int:
     """Agree with the other processes on the step after which all stop and save.
 
     begun: the last step that this process has begun. The other processes may be
-    at other steps.
-    told: whether this process has received SIGTERM. Perhaps only one of them
+    at different steps.
+    told: True if this process has received SIGTERM. Perhaps only one of them
     has.
     Returns a number, the same in every process: the first step that no process
     has begun yet, or 0 if no process has received the signal. All processes
-    call this at the same time.
+    call this function at the same time.
 
     与其他进程商定做完哪一步之后一起停下并保存。
 
@@ -72,8 +77,8 @@ def stop_after(begun: int, told: bool) -> int:
     返回一个整数，它在每个进程里都相同，表示还没有任何进程开始的各步中最早的一
     步；如果没有进程收到信号，就返回 0。所有进程同时调用本函数。
     """
-    # TODO: no process knows alone which have the signal, nor how far the others
-    # are.
+    # TODO: no process knows on its own which have the signal, nor which step
+    # the others have begun.
     # TODO：哪个进程收到了信号、其他进程走到了哪一步，没有哪个进程独自知道。
     raise NotImplementedError
 
@@ -81,18 +86,18 @@ def stop_after(begun: int, told: bool) -> int:
 def newest_whole(folder: dict[str, dict[str, int]]) -> int:
     """Find the newest complete checkpoint.
 
-    folder: a dict from each name in the checkpoints' folder, in no particular
-    order, to a dict from the files in it to their bytes.
+    folder: a dict that maps each name in the checkpoints' folder, in no
+    particular order, to a dict of the files in it with their bytes.
 
-    A checkpoint is called "step-" and a whole number above 0, with nothing
-    after it. Its parts are all files in it whose names begin with "part-":
-    "part-0", "part-1", … Its number under "expected" is how many bytes the
-    parts should have together; it is written last, so it is missing if the
+    A checkpoint is called "step-" and an integer above 0, with nothing after
+    it. Its parts are all files in it whose names begin with "part-": "part-0",
+    "part-1", and so on. The number under "expected" is the number of bytes that
+    the parts should have together. It is written last, so it is missing if the
     writing was interrupted. Other files do not count. The folder may also
     contain other things, which are not checkpoints.
 
-    A checkpoint is complete if its parts together have exactly as many bytes as
-    expected: no fewer, and no more.
+    A checkpoint is complete if its parts together have exactly the expected
+    number of bytes: no fewer, and no more.
     Returns the step of the newest complete checkpoint, or 0 if there is none.
 
     找出最新的完整检查点。
@@ -115,18 +120,19 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
 
 
 def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
-    """Find the process for which all others wait.
+    """Find the process that all others wait for.
 
-    begun: f64[steps, processes], in seconds: when each process began each step.
-    ready: f64[steps, processes], in seconds: when its own part was ready; then
-    it waits for the others. Every process reads its own clock, and the clocks
-    differ.
+    begun: f64[steps, processes], the times in seconds at which each process
+    began each step.
+    ready: f64[steps, processes], the times in seconds at which its own part was
+    ready; then it waits for the others. Every process reads its own clock, and
+    the clocks differ.
 
     A process is slow if its own part typically takes more than twice as long as
-    that of the others: compare its median over the steps with the median of the
+    the others' parts: compare its median over the steps with the median of the
     medians of all other processes. A single long step does not make a process
     slow. At most one process is slow.
-    Returns its number, or -1 if none is slow.
+    Returns the number of the slow process, or -1 if none is slow.
 
     找出让其他进程都等它的那个进程。
 
@@ -139,6 +145,6 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
     的中位数相比。只有一步用时很长，不算慢。慢的进程至多有一个。
     返回它的编号；没有慢的进程时返回 -1。
     """
-    # TODO: what can be compared, when the clocks cannot?
+    # TODO: what can you compare, if the clocks differ?
     # TODO：各进程的时钟不一致，有什么是可以比较的？
     raise NotImplementedError
