@@ -172,6 +172,17 @@ pairs = zip(jnp.split(shares, 8), jnp.split(picked, 8), strict=True)
 own = np.mean([balance(*pair) for pair in pairs])
 print(f"balance loss {balance(shares, picked):.2f}, mean of eight {own:.2f}")
 
+# %% bias
+print("most at one expert ÷ mean  without a bias  60 steps later")
+for name, (tokens, router) in routers.items():
+    p, bias, most = route(tokens, router)[0], jnp.zeros(16), []
+    for _ in range(61):
+        picked = lax.top_k(p + bias, 2)[1]
+        load = jnp.bincount(picked.reshape(-1), length=16)
+        most.append(load.max() / load.mean())
+        bias += 0.01 * jnp.sign(load.mean() - load)
+    print(f"{name:27} {most[0]:13.2f} {most[-1]:15.2f}")
+
 # %% training
 from trained import EXPERTS, TOKENS, train
 
