@@ -18,6 +18,8 @@ def plan(rows):
     nothing is written there, and zeros are read."""
     placed = [(op, s) for row in rows for s, op in enumerate(row) if op]
     stages, last = len(rows[0]), max(op.part for op, _ in placed)
+    if last == 0:
+        raise ValueError("a model of one part needs no pipeline")
     for i, (op, s) in enumerate(placed):
         if op.part % stages != s:
             raise ValueError(f"{op} is on stage {s}, not {op.part % stages}")
