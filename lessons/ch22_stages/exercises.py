@@ -17,8 +17,8 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
     """Build the table of 1F1B by a rule instead of lists.
 
     stages, microbatches: the number of each, S and M.
-    In each tick every stage does at most one thing, and whatever that needs was
-    done in an earlier tick. The forward of microbatch m on stage s needs the
+    In each tick every stage does at most one operation, and everything that it
+    needs was done in an earlier tick. The forward of microbatch m on stage s needs the
     forward on stage s - 1, if there is one. Its backward needs its forward on
     stage s, and the backward on stage s + 1, if there is one. Each stage takes
     the microbatches in their order. It does a backward if it can; otherwise it
@@ -136,7 +136,7 @@ def pipelined(
 
 
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
-    """Embedding and head share one table: add up its gradients.
+    """Add up the gradients of the table that embedding and head share.
 
     g: f32[n, V, d], sharded with `P("stage")`. On the first device it is the
     gradient of the embedding, on the last that of the head. The other devices
@@ -163,7 +163,7 @@ def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
 def bytes_across(
     hosts: list[int], chunks: int, microbatches: int, message: int
 ) -> list[list[int]]:
-    """How many bytes do pipeline stages send from host to host in a step?
+    """Count the bytes that pipeline stages send from host to host in a step.
 
     hosts: hosts[s] is the host of stage s; S stages. Hosts are numbered from 0,
     and each has a stage.
