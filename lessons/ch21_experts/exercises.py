@@ -17,14 +17,13 @@ from jax.sharding import Mesh
 def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
     """Find each choice's place in its expert's queue, the largest gates first.
 
-    who: i32[T, k], the experts that each token has chosen, from 0 to experts -
-    1; a token's k experts are different.
+    who: i32[T, k], the experts that each token has chosen, from 0 to
+    `experts - 1`; a token's k experts are different.
     gate: f32[T, k], the gates of these choices, all positive.
     experts: the number of experts, E; some may not be chosen by any token.
     In an expert's queue a choice with a larger gate is before one with a
-    smaller gate, whatever their tokens and columns are. Of two choices with
-    equal gates, the one in the earlier column is first; in the same column, the
-    one of the earlier token.
+    smaller gate, whatever their tokens and columns are. Ties: the earlier
+    column first, then the earlier token.
     Returns i32[T, k]: how many choices are before each choice, so counted from
     0. The function is compiled with `jit`.
     Budget: 64·(T·k + E) bytes in addition to the arguments and the result. An

@@ -75,7 +75,7 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
 
 
 def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
-    """Do the copies differ?
+    """Find out whether any two copies differ.
 
     w: f32[n, k], sharded with `P("data")`: row i is the copy of the weights
     that device i of the mesh holds.
