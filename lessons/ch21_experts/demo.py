@@ -106,10 +106,10 @@ def lone(w, x, goal):
 
 truth_loss, slopes = jax.jit(jax.value_and_grad(lone))(w, x, goal)
 print("places  dropped  loss differs by  gradients by")
-for capacity in 32, 5:
-    (found, late), g = layer(capacity)(*given)
+for room in 32, 5:
+    (found, late), g = layer(room)(*given)
     off = max(abs(np.array(g[n]) - np.array(slopes[n])).max() for n in g)
-    print(f"{capacity:6} {late:8.1%} {abs(found - truth_loss):16.0e} {off:13.0e}")
+    print(f"{room:6} {late:8.1%} {abs(found - truth_loss):16.0e} {off:13.0e}")
 
 # %% bill
 traffic.table(traffic.of(layer(5), *given, mesh=mesh))
