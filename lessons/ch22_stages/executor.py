@@ -65,7 +65,7 @@ def executor(rows):
         def varying(x):
             return lax.pcast(x, "stage", to="varying")
 
-        # Copies become each device's own: sums over them stand at the end.
+        # Copies become each device's own: their sums come at the end.
         w = {n: a if "stage" in SPECS[n] else varying(a) for n, a in w.items()}
 
         def piece(w, x, m, chunk):
