@@ -1,13 +1,13 @@
-"""Two layers with experts beside data and tensor axes: loss and gradients.
+"""Two layers of experts on data, expert and tensor axes: loss and gradients.
 
-Rows are cut over "data" and "expert", the hidden width over "tensor".
+Rows are split over "data" and "expert", the hidden width over "tensor".
 """
 
 import jax
 import jax.numpy as jnp
 from chosen import route
 from jax import NamedSharding, P, lax
-from packed import balance, queue
+from packed import balance, places, queue
 
 WIDTH, HIDDEN, EXPERTS, TOKENS, LAYERS = 64, 256, 8, 128, 2  # of a device
 SHAPES = {
@@ -32,7 +32,7 @@ def layer(x, w, factor, late):
     inner = jax.nn.gelu(x @ w["dense_up"])  # stands for all that is dense
     x = x + lax.psum(inner @ w["dense_down"], "tensor")
     p, gate, who = route(x, w["router"])
-    room = int(factor * len(x) * who.shape[-1] / EXPERTS)
+    room = places(factor, len(x), EXPERTS)
     before = queue(who, EXPERTS)
     slot = jnp.where(before < room, who * room + before, EXPERTS * room)
     box = jnp.zeros((EXPERTS * room, WIDTH)).at[slot].set(x[:, None])

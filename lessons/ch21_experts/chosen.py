@@ -1,4 +1,4 @@
-"""A layer of experts on one device: who is asked, and what they answer."""
+"""A layer of experts on one device: which a token chooses, and the answers."""
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +15,9 @@ def drawn(key, width, hidden, experts):
 
 
 def route(x, router, k=2):
-    """(p, gate, who): the router's shares, [T, E]; of each token's k experts
-    the gates, which sum to 1, and the numbers, [T, k]."""
-    p = jax.nn.softmax(x @ router)
+    """(p, gate, who): the router's probabilities, [T, E]; of each token's k
+    experts the gates, which sum to 1, and the numbers, [T, k]."""
+    p = jax.nn.softmax(x.astype(jnp.float32) @ router)  # in f32, all of it
     gate, who = lax.top_k(p, k)
     return p, gate / gate.sum(-1, keepdims=True), who
 
@@ -33,4 +33,4 @@ def alone(w, x):
     p, gate, who = route(x, w["router"])
     every = mlp(jnp.broadcast_to(x, (p.shape[-1], *x.shape)), w)
     weights = jnp.einsum("tk,tke->te", gate, jax.nn.one_hot(who, p.shape[-1]))
-    return jnp.einsum("te,etd->td", weights, every)
+    return jnp.einsum("te,etd->td", weights, every).astype(x.dtype)

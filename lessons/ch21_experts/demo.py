@@ -58,13 +58,15 @@ print("with 2 places at each expert these are dropped:")
 print(*(f"token {t}'s choice {c + 1}" for t, c in np.argwhere(before >= 2)))
 
 # %% drops
+from packed import places
+
 each = who.reshape(8, 32, 2)  # 8 devices, 32 tokens each
 print("factor  places  dropped: all  first choices  second choices")
 for factor in 1, 1.25, 1.5, 2, 4:
-    places = int(np.ceil(factor * 32 * 2 / 16))
-    late = np.stack([queue(mine, 16) >= places for mine in each])
+    capacity = places(factor, 32, 16)
+    late = np.stack([queue(mine, 16) >= capacity for mine in each])
     parts = (late.mean(), *late.mean((0, 1)))
-    print(f"{factor:6} {places:7}", *(f"{part:13.1%}" for part in parts))
+    print(f"{factor:6} {capacity:7}", *(f"{part:13.1%}" for part in parts))
 
 # %% packed-alone
 from packed import experts
@@ -72,9 +74,9 @@ from packed import experts
 y, _, _, late = jax.jit(experts, static_argnums=2)(w, x, 256)
 print(f"room for all: {late.sum()} dropped, differs by", end=" ")
 print(f"{abs(y - expected).max():.0e}")
-for places in 256, 40:
-    layer = flops(lambda w, x, n=places: experts(w, x, n)[0], w, x)
-    print(f"{places} places at each expert: {layer:,} FLOPs")
+for capacity in 256, 40:
+    layer = flops(lambda w, x, n=capacity: experts(w, x, n)[0], w, x)
+    print(f"{capacity} places at each expert: {layer:,} FLOPs")
 
 # %% there-and-back
 mesh = jax.make_mesh((8,), ("e",), (jax.sharding.AxisType.Auto,))
@@ -86,9 +88,9 @@ given = jax.device_put(
 )
 
 
-def layer(places):
+def layer(capacity):
     def loss(w, x, goal):
-        y, *_, late = experts(w, x, places, "e")
+        y, *_, late = experts(w, x, capacity, "e")
         off, late = jnp.mean((y - goal) ** 2), late.astype(x.dtype).mean()
         return lax.pmean(off, "e"), lax.pmean(late, "e")
 
@@ -104,39 +106,40 @@ def lone(w, x, goal):
 
 truth_loss, slopes = jax.jit(jax.value_and_grad(lone))(w, x, goal)
 print("places  dropped  loss differs by  gradients by")
-for places in 32, 5:
-    (found, late), g = layer(places)(*given)
+for room in 32, 5:
+    (found, late), g = layer(room)(*given)
     off = max(abs(np.array(g[n]) - np.array(slopes[n])).max() for n in g)
-    print(f"{places:6} {late:8.1%} {abs(found - truth_loss):16.0e} {off:13.0e}")
+    print(f"{room:6} {late:8.1%} {abs(found - truth_loss):16.0e} {off:13.0e}")
 
 # %% bill
 traffic.table(traffic.of(layer(5), *given, mesh=mesh))
 
 # %% hot
-push = 3 * jnp.eye(16)[0]  # feature 0 is 1 in all tokens, as a bias would be
-many = jax.random.normal(jax.random.key(3), (4096, 16)).at[:, 0].set(1)
-routers = {"as drawn": w["router"], "hot": w["router"].at[:, 3].add(push)}
+many = jax.random.normal(jax.random.key(3), (4096, 16))
+push = 3 * jnp.eye(16)[0]  # from feature 0, which is 1 where this is added
+hot = many.at[:, 0].set(1), w["router"].at[:, 3].add(push)
+routers = {"as drawn": (many, w["router"]), "hot": hot}
 a_row = 4 * 16 * 32  # FLOPs of one token at one expert: two products
 
 
-def dropped(router):  # with 80 places, a factor of 1.25
-    picks = route(many, router)[2].reshape(8, 512, 2)
+def dropped(tokens, router):  # with 80 places, a factor of 1.25
+    picks = route(tokens, router)[2].reshape(8, 512, 2)
     return np.mean([queue(mine, 16) >= 80 for mine in picks])
 
 
 print("                                                  factor 1.25:")
 print("router    device by device, kFLOP, no drops       padded  dropped")
-for name, router in routers.items():
-    picks = np.array(route(many, router)[2])
+for name, pair in routers.items():
+    picks = np.array(route(*pair)[2])
     load = np.bincount(picks.reshape(-1), minlength=16).reshape(8, 2).sum(1)
     done = "".join(f"{n * a_row / 1000:6.0f}" for n in load)
     padded = 8 * 2 * 80 * a_row / 1000  # 8 senders, 2 experts, 80 places
-    print(f"{name:9}{done} {padded:7.0f} {dropped(router):8.1%}")
+    print(f"{name:9}{done} {padded:7.0f} {dropped(*pair):8.1%}")
 
 # %% drops-curve
 factors, lost = [1, 1.25, 1.5, 2, 3, 4, 6, 8], {}
-for name, router in routers.items():
-    picks = route(many, router)[2].reshape(8, 512, 2)
+for name, pair in routers.items():
+    picks = route(*pair)[2].reshape(8, 512, 2)
     before = np.stack([queue(mine, 16) for mine in picks])
     even = 512 * 2 / 16  # choices of a device for an expert, were all even
     lost[name] = [100 * np.mean(before >= even * f) for f in factors]
@@ -147,19 +150,18 @@ from packed import balance
 
 print("                                         after 60 steps down it:")
 print("router    balance loss  mean of eight    balance loss  dropped")
-for name, router in routers.items():
+for name, (tokens, router) in routers.items():
 
-    def uneven(router):
-        p, _, who = route(many, router)
+    def uneven(router, tokens=tokens):
+        p, _, who = route(tokens, router)
         return balance(p, who)
 
-    parts = [route(part, router) for part in many.reshape(8, 512, 16)]
-    each = np.mean([balance(p, who) for p, _, who in parts])
+    each = np.mean([uneven(router, part) for part in jnp.split(tokens, 8)])
     moved, slope = router, jax.jit(jax.grad(uneven))
     for _ in range(60):
         moved = moved - 0.5 * slope(moved)
     line = f"{name:9} {uneven(router):12.4f} {each:14.4f}"
-    print(f"{line} {uneven(moved):15.4f} {dropped(moved):8.2%}")
+    print(f"{line} {uneven(moved):15.4f} {dropped(tokens, moved):8.2%}")
 
 # %% own-kinds
 mine = jnp.repeat(jnp.arange(8), 32)  # the device of each token
@@ -170,12 +172,23 @@ pairs = zip(jnp.split(shares, 8), jnp.split(picked, 8), strict=True)
 own = np.mean([balance(*pair) for pair in pairs])
 print(f"balance loss {balance(shares, picked):.2f}, mean of eight {own:.2f}")
 
+# %% bias
+print("most at one expert ÷ mean  without a bias  60 steps later")
+for name, (tokens, router) in routers.items():
+    p, bias, most = route(tokens, router)[0], jnp.zeros(16), []
+    for _ in range(61):
+        picked = lax.top_k(p + bias, 2)[1]
+        load = jnp.bincount(picked.reshape(-1), length=16)
+        most.append(load.max() / load.mean())
+        bias += 0.01 * jnp.sign(load.mean() - load)
+    print(f"{name:27} {most[0]:13.2f} {most[-1]:15.2f}")
+
 # %% training
 from trained import EXPERTS, TOKENS, train
 
 written = lesson.parents[1] / "lessons/ch09_training/text.txt"
 data = np.frombuffer(written.read_bytes(), np.uint8)
-room, few = TOKENS, int(1.25 * TOKENS * 2 / EXPERTS)
+room, few = TOKENS, places(1.25, TOKENS, EXPERTS)
 runs = {
     "1 device, room for all": train(data, 20, room),
     "8 devices, room for all": train(data, 20, room // 8, mesh),

@@ -21,12 +21,19 @@ def dropless(w, x, bound, swap=lax.ragged_all_to_all):
     count = jnp.zeros((n, own), jnp.int32).at[e // own, e % own].add(1)
     every = lax.all_gather(count, axis)  # [from, to, its expert]: all know all
     sent = every.sum(2)  # [from, to]
-    here = jnp.cumsum(sent, 1) - sent  # where rows for each begin at the sender
-    there = jnp.cumsum(sent, 0) - sent  # where they begin at the RECEIVER
+    leave = jnp.cumsum(sent, 1) - sent  # where those rows begin at the sender
+    arrive = jnp.cumsum(sent, 0) - sent  # where they begin at the RECEIVER
 
-    room = lax.pcast(jnp.zeros((bound, x.shape[1])), axis, to="varying")
-    sizes = sent[me], there[me], sent[:, me]
-    got = swap(rows, room, here[me], *sizes, axis_name=axis)
+    room = jnp.zeros((bound, x.shape[1]), x.dtype)
+    got = swap(
+        rows,
+        lax.pcast(room, axis, to="varying"),
+        input_offsets=leave[me],
+        send_sizes=sent[me],
+        output_offsets=arrive[me],
+        recv_sizes=sent[:, me],
+        axis_name=axis,
+    )
     # They lie by sender, then by expert: sort them by expert.
     mine = every[:, me]
     of = jnp.tile(jnp.arange(own), n)
@@ -37,15 +44,25 @@ def dropless(w, x, bound, swap=lax.ragged_all_to_all):
     y = lax.ragged_dot(inner, w["down"], groups)
     y = jnp.zeros_like(y).at[again].set(y)
 
-    sizes = sent[:, me], here[:, me], sent[me]  # roles swapped
-    back = swap(y, jnp.zeros_like(rows), there[:, me], *sizes, axis_name=axis)
+    back = swap(  # [to, from]: columns where there were rows
+        y,
+        jnp.zeros_like(rows),
+        input_offsets=arrive[:, me],
+        send_sizes=sent[:, me],
+        output_offsets=leave[:, me],
+        recv_sizes=sent[me],
+        axis_name=axis,
+    )
     answers = jnp.zeros_like(back).at[order].set(back).reshape(*who.shape, -1)
-    return jnp.einsum("tk,tkd->td", gate, answers)
+    return jnp.einsum("tk,tkd->td", gate, answers).astype(x.dtype)
 
 
-def by_hand(rows, out, here, send, there, receive, *, axis_name):
+def by_hand(
+    rows, out, input_offsets, send_sizes, output_offsets, recv_sizes, axis_name
+):
     """What ragged_all_to_all means, slowly: all get all and keep theirs."""
-    every = lax.all_gather((rows, here, send, there), axis_name)
+    lists = input_offsets, send_sizes, output_offsets
+    every = lax.all_gather((rows, *lists), axis_name)
     me, i = lax.axis_index(axis_name), jnp.arange(len(rows))
 
     def one(out, sender):

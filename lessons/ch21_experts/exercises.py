@@ -17,14 +17,14 @@ from jax.sharding import Mesh
 def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
     """Find each choice's place in its expert's queue, the largest gates first.
 
-    who: i32[T, k], the experts that each token has chosen, from 0 to experts -
-    1; a token's k experts are different.
+    who: i32[T, k], the experts that each token has chosen, from 0 to
+    `experts - 1`; a token's k experts are different.
     gate: f32[T, k], the gates of these choices, all positive.
     experts: the number of experts, E; some may not be chosen by any token.
+
     In an expert's queue a choice with a larger gate is before one with a
-    smaller gate, whatever their tokens and columns are. Of two choices with
-    equal gates, the one in the earlier column is first; in the same column, the
-    one of the earlier token.
+    smaller gate, whatever their tokens and columns are. Ties: the earlier
+    column first, then the earlier token.
     Returns i32[T, k]: how many choices are before each choice, so counted from
     0. The function is compiled with `jit`.
     Budget: 64·(T·k + E) bytes in addition to the arguments and the result. An
@@ -35,6 +35,7 @@ def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
     who：i32[T, k]，每个词元选择的专家，编号从 0 到 experts - 1；同一个词元的 k 个互不相同。
     gate：f32[T, k]，这些选择的门控值，都是正数。
     experts：专家的个数 E，其中有的可能没有词元选。
+
     在一个专家的队列里，门控值大的选择排在门控值小的前面，不管它们属于哪个词元、哪一列。门控值相等时，靠前的列排在前面；
     同一列里，靠前的词元排在前面。
     返回 i32[T, k]，从 0 数起。函数会用 `jit` 编译。
@@ -163,6 +164,7 @@ def ragged_offsets(
     lists of n numbers.
     bound: the number of rows that a device can take.
     me: the device whose lists to compute.
+
     The operand of each device has all its rows, in the order of their
     receivers. A receiver stores the rows in the order of the senders, without
     gaps. Once it has `bound` rows it is full: from the sender that fills it,
@@ -178,6 +180,7 @@ def ragged_offsets(
     sent：sent[i][j] 是设备 i 要送给设备 j 的行数，一共 n 个列表，每个有 n 个数。
     bound：一个设备能收下的行数。
     me：设备的编号，要写出的就是它的 4 个列表。
+
     每个设备的操作数里有它的全部行，按接收者的顺序排列。接收者收下的行按发送者
     的顺序紧挨着放，收满 `bound` 行为止：轮到哪个发送者时放满，这个发送者就只发
     送接收者还放得下的前几行，后面的发送者一行也不发送。

@@ -1,13 +1,20 @@
 """Tokens packed for their experts, sent, answered and sent back."""
 
+from math import ceil
+
 import jax.numpy as jnp
 from chosen import mlp, route
 from jax import lax
 
 
+def places(factor, tokens, experts, k=2):
+    """The capacity: places of a device with these tokens at one expert."""
+    return max(1, ceil(factor * tokens * k / experts))
+
+
 def queue(who, experts):
-    """How many stand before each choice at its expert, [T, k]: all tokens'
-    first choices come before all second ones."""
+    """How many choices are ahead of each choice at its expert, [T, k]: all
+    tokens' first choices come before all second ones."""
     e = who.T.reshape(-1)
     order = jnp.argsort(e)  # stable: equal ones stay in their order
     first = jnp.searchsorted(e[order], jnp.arange(experts))
@@ -37,7 +44,8 @@ def experts(w, x, capacity, axis=None):
     box = box.reshape(n, capacity, width)
     back = exchanged(box, w, axis).reshape(-1, width)
     answers = back.at[slot].get(mode="fill", fill_value=0)
-    return jnp.sum(gate[..., None] * answers, 1), p, who, late
+    y = jnp.sum(gate[..., None] * answers, 1).astype(x.dtype)
+    return y, p, who, late
 
 
 def balance(p, who, mean=lambda x: x):

@@ -18,6 +18,8 @@ def plan(rows):
     nothing is written there, and zeros are read."""
     placed = [(op, s) for row in rows for s, op in enumerate(row) if op]
     stages, last = len(rows[0]), max(op.part for op, _ in placed)
+    if last == 0:
+        raise ValueError("a model of one part needs no pipeline")
     for i, (op, s) in enumerate(placed):
         if op.part % stages != s:
             raise ValueError(f"{op} is on stage {s}, not {op.part % stages}")
@@ -63,7 +65,7 @@ def executor(rows):
         def varying(x):
             return lax.pcast(x, "stage", to="varying")
 
-        # Copies become each device's own: sums over them stand at the end.
+        # Copies become each device's own: their sums come at the end.
         w = {n: a if "stage" in SPECS[n] else varying(a) for n, a in w.items()}
 
         def piece(w, x, m, chunk):

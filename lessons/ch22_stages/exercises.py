@@ -17,8 +17,9 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
     """Build the table of 1F1B by a rule instead of lists.
 
     stages, microbatches: the number of each, S and M.
-    In each tick every stage does at most one thing, and whatever that needs was
-    done in an earlier tick. The forward of microbatch m on stage s needs the
+
+    In each tick every stage does at most one operation, and everything that it
+    needs was done in an earlier tick. The forward of microbatch m on stage s needs the
     forward on stage s - 1, if there is one. Its backward needs its forward on
     stage s, and the backward on stage s + 1, if there is one. Each stage takes
     the microbatches in their order. It does a backward if it can; otherwise it
@@ -31,6 +32,7 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
     不写列表，按规则得到 1F1B 的表。
 
     stages、microbatches：阶段数 S 和微批次数 M。
+
     在每一拍里，每个阶段最多做一件事，而且它需要的都已在更早的拍做完。微批次 m 在阶段 s 上的前向，需要它在阶段 s - 1
     上的前向（如果有这个阶段）；它的反向，需要它在本阶段的前向，以及在阶段 s + 1 上的反向（如果有这个阶段）。
     每个阶段都按顺序处理微批次，能做反向就做反向，否则做前向，但前提是保留的输入少于 S - s 个。一个输入从前向保留到反向。
@@ -46,15 +48,18 @@ def slots(rows: list[list[str]]) -> list[list[int]]:
     """Find the slot of its buffer in which a stage keeps each input.
 
     rows: a table of strings as in Exercise 1, of any schedule,
-    rows[tick][stage]. A stage stores the input of microbatch m in the tick of
-    its "F", in the free slot with the lowest number. The input is read last in
-    the tick of its "B"; from the next tick on the slot is free.
+    rows[tick][stage].
+
+    A stage stores the input of microbatch m in the tick of its "F", in the free
+    slot with the lowest number. The input is read last in the tick of its "B";
+    from the next tick on the slot is free.
     Returns a list for each stage, with the slot of each microbatch, counted
     from 0.
 
     每个阶段把哪个输入放进缓冲区的哪个槽位？
 
     rows：像练习 1 那样写成文字的表，可以是任何调度，rows[拍][阶段]。
+
     微批次 m 的输入在做 "F" 的那一拍放进编号最小的空槽位，在做 "B" 的那一拍最后一次读取，从下一拍起，这个槽位空出来。
     返回每个阶段一个列表，依次是各个微批次的槽位，从 0 数起。
     """
@@ -136,7 +141,7 @@ def pipelined(
 
 
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
-    """Embedding and head share one table: add up its gradients.
+    """Add up the gradients of the table that embedding and head share.
 
     g: f32[n, V, d], sharded with `P("stage")`. On the first device it is the
     gradient of the embedding, on the last that of the head. The other devices
@@ -163,7 +168,7 @@ def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
 def bytes_across(
     hosts: list[int], chunks: int, microbatches: int, message: int
 ) -> list[list[int]]:
-    """How many bytes do pipeline stages send from host to host in a step?
+    """Count the bytes that pipeline stages send from host to host in a step.
 
     hosts: hosts[s] is the host of stage s; S stages. Hosts are numbered from 0,
     and each has a stage.

@@ -62,6 +62,10 @@ def one_f_one_b__one_fewer(stages, microbatches):
     return _table(stages, microbatches, most=lambda s: max(1, stages - s - 1))
 
 
+def one_f_one_b__one_more(stages, microbatches):
+    return _table(stages, microbatches, most=lambda s: stages - s + 1)
+
+
 def one_f_one_b__in_the_same_tick(stages, microbatches):
     return _table(stages, microbatches, **{"same tick": True})
 

@@ -1,4 +1,4 @@
-"""Schedules of a pipeline as tables: who does what in which tick. No JAX."""
+"""Schedules of a pipeline as tables: what each stage does when. No JAX."""
 
 from itertools import zip_longest
 from typing import NamedTuple
@@ -50,7 +50,7 @@ def interleaved(stages, microbatches, chunks=2):
     """Stage s has the parts s, s + stages, …: `chunks` of them. Microbatches
     go in groups of `stages`: a group through one part, then the next."""
     if microbatches % stages:
-        raise ValueError(f"{microbatches} is no multiple of {stages}")
+        raise ValueError(f"{microbatches} is not a multiple of {stages}")
     orders, groups = [], range(0, microbatches, stages)
     for s in range(stages):
         turns = [
@@ -69,6 +69,8 @@ def interleaved(stages, microbatches, chunks=2):
 def table(orders, ticks=ONE):
     """[tick][stage] → Op or None: each stage does the next of its list as
     soon as what it needs was done in an earlier tick."""
+    if not any(orders):
+        raise ValueError("there is nothing to do: no microbatch")
     left, lanes, done = [list(o) for o in orders], [[] for _ in orders], {}
     last = max(op.part for mine in orders for op in mine)
     while any(left):
@@ -87,7 +89,7 @@ def table(orders, ticks=ONE):
 
 
 def bubble(rows):
-    """The share of all places in the table in which nobody does anything."""
+    """The share of empty places in the table."""
     cells = [op for row in rows for op in row]
     return cells.count(None) / len(cells)
 
@@ -111,9 +113,10 @@ def labels(rows):
     """As a picture wants them: "F0"; of the second part of a stage "F0b"."""
 
     def label(op):
-        return f"{op.kind}{op.microbatch}{' bcdefgh'[op.part // len(rows[0])]}"
+        chunk = op.part // len(rows[0])
+        return f"{op.kind}{op.microbatch}{chr(ord('a') + chunk) * (chunk > 0)}"
 
-    return [[label(op).strip() if op else "" for op in row] for row in rows]
+    return [[label(op) if op else "" for op in row] for row in rows]
 
 
 def in_step(rows, ticks):

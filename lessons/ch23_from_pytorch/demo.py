@@ -221,6 +221,15 @@ for name, own in ("attention all in bf16", True), ("library's", False):
 off = np.divide(recorded["losses"]["bf16"], recorded["losses"]["f32"]) - 1
 print(f"{'PyTorch, bf16 and f32':28}", *(f"{abs(off[i]):9.0e}" for i in SHOWN))
 
+# %% summed-in-bf16
+x, dy = jax.random.normal(jax.random.key(2), (2, 16, 32, 32), "bfloat16")
+exact = np.einsum("bti,bto->io", np.float64(x), np.float64(dy))
+in_f32 = partial(jnp.matmul, preferred_element_type=jnp.float32)
+for name, f in ("x @ a", jnp.matmul), ("x @ a, sums in f32", in_f32):
+    g = jax.jit(jax.grad(lambda a, f=f: jnp.vdot(f(x, a), dy)))(x[0])
+    off = abs(np.float64(g) - exact).max() / abs(exact).max()
+    print(f"{name:20} gradient of a off by {off:.1%}")
+
 # %% their-resume
 whole, again = recorded["losses"]["f32"], recorded["losses"]["resumed"]
 print("PyTorch, resumed: the same losses", again == whole[20:])

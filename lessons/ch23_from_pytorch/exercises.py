@@ -45,7 +45,7 @@ def from_state_dict(there: dict, tables: set[str]) -> dict:
 def multiple(
     check_vma: bool, cast: bool, of: str, then: str, n: int
 ) -> tuple[float, str]:
-    """Is this gradient summed, and what does each device get?
+    """Say whether this gradient is summed, and what each device gets.
 
     In `shard_map` over n devices, w comes with `P()` and the rows with
     `P("data")`, the same number on each device. The loss is the mean over the
@@ -54,9 +54,9 @@ def multiple(
     check_vma: as `shard_map` gets it.
     cast: whether w is first cast, `lax.pcast(w, "data", to="varying")`. Only
     with check_vma=True.
-    of: the gradient of what? "loss", "pmean" (of the loss) or "psum" (of the
-    loss).
-    then: what is done to the gradient: "nothing", "pmean" or "psum".
+    of: the function whose gradient is taken: "loss", "pmean" (of the loss) or
+    "psum" (of the loss).
+    then: the operation on the gradient: "nothing", "pmean" or "psum".
     n: the number of devices.
     Returns (m, "all") if every device ends with m times the right gradient,
     that of the mean over the rows of all devices, and (m, "own") if each device

@@ -89,6 +89,18 @@ def multiple__averaged_for_you(check_vma, cast, of, then, n):
     return _right(check_vma, cast, of, then, n)
 
 
+def multiple__averaged_everywhere(check_vma, cast, of, then, n):
+    if check_vma and not cast:
+        return _multiple(1 / n if of == "pmean" else 1, "all", then, n)
+    return _right(check_vma, cast, of, then, n)
+
+
+def multiple__pmean_without_types(check_vma, cast, of, then, n):
+    if not check_vma and of == "pmean":
+        return _multiple(1 / n, "own", then, n)
+    return _right(check_vma, cast, of, then, n)
+
+
 def multiple__mean_of_equal_ones(check_vma, cast, of, then, n):
     """A pmean of what is n times too large makes it right, it says."""
     m, whose = _right(check_vma, cast, of, "nothing", n)

@@ -51,6 +51,7 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
     bill: bill(i) checks out commit i, from 0 to n - 1, compiles the step and
     returns the bytes that a device sends.
     n: the number of commits, 2 or more.
+
     The bytes also change a little: before the bad commit they are within
     10% of bill(0), and from that commit on at least 1.8 times bill(0). Commit 0
     is good, commit n - 1 is bad.
@@ -62,6 +63,7 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
 
     bill：bill(i) 取出提交 i（从 0 到 n - 1），编译训练步，返回一个设备发送的字节数。
     n：提交的个数，至少为 2。
+
     通信量也会小幅变化：在要找的提交之前，与 bill(0) 最多相差 10%；从它开始，至少是 bill(0) 的 1.8 倍。提交 0
     是好的，提交 n - 1 是坏的。
     返回第一个坏提交的编号。
@@ -75,7 +77,7 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
 
 
 def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
-    """Do the copies differ?
+    """Find out whether any two copies differ.
 
     w: f32[n, k], sharded with `P("data")`: row i is the copy of the weights
     that device i of the mesh holds.

@@ -89,8 +89,17 @@ def test_what_cannot_be_run_is_refused_with_what_waits_for_what(lesson):
     orders[1].reverse()
     with pytest.raises(ValueError, match=r"^all wait: stage 0 for B0 of part 1, stage 1 for F0 of part 1$"):
         schedule.table(orders)
-    with pytest.raises(ValueError, match=r"^6 is no multiple of 4$"):
+    with pytest.raises(ValueError, match=r"^6 is not a multiple of 4$"):
         schedule.interleaved(4, 6)
+    with pytest.raises(ValueError, match=r"^there is nothing to do: no microbatch$"):
+        schedule.table(schedule.gpipe(3, 0))
+    with pytest.raises(ValueError, match=r"^a model of one part needs no pipeline$"):
+        executor.plan(schedule.table(schedule.gpipe(1, 3)))
+
+
+def test_a_stage_may_have_more_than_eight_parts_in_a_picture(schedule):
+    rows = schedule.labels(schedule.table(schedule.interleaved(2, 2, 9)))
+    assert {row[0] for row in rows} >= {"F0", "F0b", "F1i", "B1i"}
 
 
 @pytest.mark.long

@@ -93,3 +93,8 @@ def test_the_page_says_what_the_plans_say():
     work = near["stage"].seconds.compute / near["data"].seconds.compute
     assert work == pytest.approx(11 / 8, rel=0.01)
     assert round(far["data"].seconds.network / near["data"].seconds.network) == 29
+    product = 2 * TOKENS // N * WIDTH * 16384 * LAYERS  # FLOPs of the MLP's up, or down, forward, on one device
+    dense, sparse = (sum(near[axis].flops.values()) for axis in ("data", "expert"))
+    # Forward, recomputed and backward: seven products of the MLP, eight of the experts, whose down is recomputed, too.
+    assert sparse - dense == pytest.approx(7 * 0.25 * product + 1.25 * product, rel=0.001)
+    assert [round(100 * part / dense) for part in (sparse - dense, 1.75 * product, 1.25 * product)] == [29, 17, 12]
