@@ -9,6 +9,7 @@
 import json
 import math
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import minipod
@@ -68,8 +69,9 @@ k, v = (jax.random.normal(key, (2, 24, 2, 16)) for key in keys[1:])
 expected = jax.nn.dot_product_attention(q, k, v, is_causal=True)
 cache = {name: jnp.zeros((1, 32, 2, 2, 16)) for name in "kv"}  # one layer
 worst = 0.0
-for begin in (0, *range(16, 24)):  # a prompt of 16, then one at a time
-    now = slice(begin, begin + 1 if begin else 16)
+ends = 10, *range(16, 25)  # a prompt of 16 in two chunks, then one at a time
+for begin, end in pairwise((0, *ends)):
+    now = slice(begin, end)
     cache = write(cache, 0, k[:, now], v[:, now], begin)
     values, _, total = attend(q[:, now], cache, 0, begin)
     worst = max(worst, abs(values / total - expected[:, now]).max())
