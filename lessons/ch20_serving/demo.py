@@ -181,7 +181,9 @@ lines["longest"] = [max(k) for k in kinds]
 pictures.curve(lines, list(made), "batch", "milliseconds", logx=True)
 
 # %% slices
-print(f"{'':9}", HEAD)
+from planned import of_network
+
+print(f"{'':9}", HEAD, "   hops   bytes")
 for plan in (
     sixteen("batch_32_2k"),
     planned("batch_32_2k", "v5e:8x8", h=8, r=8),
@@ -190,7 +192,8 @@ for plan in (
     planned("small_batch_32_2k", "v5e:2x4", h=4, r=2),
     sixteen("small_batch_32_2k"),
 ):
-    print(f"{plan.on:9}", row(plan))
+    alone = "".join(f"{ms:8.2f}" for ms in of_network(plan))
+    print(f"{plan.on:9}", row(plan) + alone)
 
 # %% published
 beside = lesson.parents[1] / "lessons/ch15_pods/published.json"
