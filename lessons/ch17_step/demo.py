@@ -119,6 +119,17 @@ for name, shape, specs in (
 traffic.table(traffic.read(runs["FSDP"].as_text(), mesh))
 
 
+# %% by-rules
+dimensions = {
+    "up": ("layer", "width", "hidden"),
+    "down": ("layer", "hidden", "width"),
+}
+rules = {"width": "data", "hidden": "model"}  # "layer" is not sharded
+for name, each in dimensions.items():
+    spec = P(*(rules.get(dimension) for dimension in each))
+    print(f"{name:4} {spec}", spec == layout("data", "model")[name])
+
+
 # %% whose-gradient
 def squares(w, x):
     return jnp.sum((x @ w) ** 2)

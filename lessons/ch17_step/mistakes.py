@@ -175,6 +175,24 @@ def zero_one__norm_before_the_sum(w, momentum, x, y, limit, mesh):
     return _zero_one(w, momentum, x, y, mesh, device)
 
 
+def zero_one__norm_without_root(w, momentum, x, y, limit, mesh):
+    def device(w, momentum, x, y):
+        g = _scatter(_own(w, x, y, mesh))
+        return _moved(w, momentum, g, jnp.minimum(1, limit / _norm(g) ** 2))
+
+    return _zero_one(w, momentum, x, y, mesh, device)
+
+
+def zero_one__old_momentum(w, momentum, x, y, limit, mesh):
+    def device(w, momentum, x, y):
+        g = _scatter(_own(w, x, y, mesh))
+        change = lax.all_gather(momentum, "data", tiled=True)
+        momentum = 0.9 * momentum + g * jnp.minimum(1, limit / _norm(g))
+        return w - 0.1 * change, momentum
+
+    return _zero_one(w, momentum, x, y, mesh, device)
+
+
 def zero_one__norms_added(w, momentum, x, y, limit, mesh):
     def device(w, momentum, x, y):
         g = _scatter(_own(w, x, y, mesh))

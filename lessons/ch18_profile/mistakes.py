@@ -20,6 +20,11 @@ def best_change__by_the_sum(times, changes):
     return _bound(times), best if shorter else None
 
 
+def best_change__least_sum(times, changes):
+    steps = {n: sum(_after(times, f).values()) for n, f in changes.items()}
+    return _bound(times), min(steps, key=steps.get)
+
+
 def best_change__only_what_bounds(times, changes):
     bound = _bound(times)
     factors = {n: f.get(bound, 1.0) for n, f in changes.items()}
@@ -116,6 +121,14 @@ def waited_for__to_the_end(events):
     return _most(waited)
 
 
+def waited_for__to_the_last_end(events):
+    waited = defaultdict(float)
+    for turn in _turns(events):
+        _, end, last = max(turn)
+        waited[last] += sum(end - a for a, _, d in turn if d != last)
+    return _most(waited)
+
+
 def waited_for__last_most_often(events):
     waited, often = _waited(_starts(events)), defaultdict(int)
     for turn in _turns(events):
@@ -182,11 +195,25 @@ def exposed__pauses_too(products, collectives):
     return b - a - sum(max(0.0, min(b, e) - max(a, s)) for s, e in spans)
 
 
-def exposed__difference_of_sums(products, collectives):
-    def total(spans):
-        return sum(b - a for a, b in spans)
+def exposed__each_less_each(products, collectives):
+    total = 0.0
+    for a, b in collectives:
+        hidden = sum(max(0.0, min(b, e) - max(a, s)) for s, e in products)
+        total += max(0.0, b - a - hidden)
+    return total
 
-    return max(0.0, total(collectives) - total(products))
+
+def _total(spans):
+    return sum(b - a for a, b in spans)
+
+
+def exposed__difference_of_sums(products, collectives):
+    return max(0.0, _total(collectives) - _total(products))
+
+
+def exposed__difference_of_unions(products, collectives):
+    both = _joined(collectives), _joined(products)
+    return max(0.0, _total(both[0]) - _total(both[1]))
 
 
 def _without(span, products):

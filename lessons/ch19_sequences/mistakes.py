@@ -27,12 +27,17 @@ def merge_parts__not_shifted(values, tops, totals):
     return values / (totals * scale).sum(axis=0)[:, None]
 
 
+def merge_parts__totals_left_out(values, tops, totals):
+    return jnp.einsum("ni,nid->id", jax.nn.softmax(tops, axis=0), values)
+
+
 def merge_parts__tops_alone(values, tops, totals):
     each = values / jnp.where(totals > 0, totals, 1)[..., None]
     return jnp.einsum("ni,nid->id", jax.nn.softmax(tops, axis=0), each)
 
 
 def _part(q, k, v, far, window):
+    """window: how many positions are seen."""
     seen = (far >= 0) & (far < window)
     scores = jnp.einsum("bihd,bjhd->bhij", q, k) * q.shape[-1] ** -0.5
     scores = jnp.where(seen, scores, -1e30)
@@ -164,6 +169,11 @@ def window_attention__rounded_down(q, k, v, window, mesh):
     return _window(q, k, v, window, mesh, min(turns, mesh.size - 1))
 
 
+def window_attention__one_position_more(q, k, v, window, mesh):
+    turns = _back(q, window, mesh)
+    return _window(q, k, v, window + 1, mesh, turns)
+
+
 def window_attention__sent_back(q, k, v, window, mesh):
     turns = _back(q, window, mesh)
     return _window(q, k, v, window, mesh, turns, to=lambda j, n: (j - 1) % n)
@@ -234,11 +244,20 @@ def ulysses_grouped__divided_by_copies(q, k, v, mesh):
     return out / (mesh.size // k.shape[2])
 
 
-def _rotated(x, mesh, places):
+def _zigzag(mesh):
+    def places(i, t):
+        at, last = jnp.arange(t // 2), 2 * mesh.size - 1
+        return jnp.concatenate([i * (t // 2) + at, (last - i) * (t // 2) + at])
+
+    return places
+
+
+def _rotated(x, mesh, places, of=2):
     def on_each(x):
         t, pairs = x.shape[0], x.shape[1] // 2
         at = places(lax.axis_index("s"), t)
-        angle = at[:, None] * 10000.0 ** (-jnp.arange(pairs) / pairs)
+        speed = 10000.0 ** (-of * jnp.arange(pairs) / x.shape[1])
+        angle = at[:, None] * speed
         a, b = jnp.split(x, 2, axis=1)
         cos, sin = jnp.cos(angle), jnp.sin(angle)
         return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=1)
@@ -255,11 +274,14 @@ def rotary__in_order(x, mesh):
     return _rotated(x, mesh, lambda i, t: i * t + jnp.arange(t))
 
 
+def rotary__half_the_exponent(x, mesh):
+    return _rotated(x, mesh, _zigzag(mesh), of=1)
+
+
 def rotary__neighbours(x, mesh):
     def on_each(x):
-        n, i, half = mesh.size, lax.axis_index("s"), x.shape[0] // 2
-        at, pairs = jnp.arange(half), x.shape[1] // 2
-        at = jnp.concatenate([i * half + at, (2 * n - 1 - i) * half + at])
+        pairs = x.shape[1] // 2
+        at = _zigzag(mesh)(lax.axis_index("s"), x.shape[0])
         angle = at[:, None] * 10000.0 ** (-jnp.arange(pairs) / pairs)
         a, b = x[:, ::2], x[:, 1::2]
         cos, sin = jnp.cos(angle), jnp.sin(angle)

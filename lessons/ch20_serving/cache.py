@@ -18,8 +18,7 @@ def rounded(x, axes=(-1,)):
 def write(cache, layer, k, v, first, low=0):
     """The cache with k and v, [batch, time, head, width], from `first` on.
 
-    Several times are a prompt, whose first is 0. low: the first time that
-    this device holds.
+    low: the first time that this device holds.
     """
     new = {"k": k, "v": v}
     if "ks" in cache:
@@ -33,16 +32,19 @@ def write(cache, layer, k, v, first, low=0):
 def _written(cache, layer, new, first, low):
     new = new.transpose(1, 2, 0, *range(3, new.ndim))  # [time, head, batch …]
     room, length, rest = cache.shape[1], new.shape[0], [0] * (new.ndim - 1)
-    if length > 1:
-        new = jnp.pad(new, [(0, room), *[(0, 0) for _ in rest]])
-        begin = jnp.minimum(low, length)  # past the prompt there are zeros
-        new, at = lax.dynamic_slice_in_dim(new, begin, room), 0
-    else:  # only the device that holds this time has something to write
-        at = jnp.clip(first - low, 0, room - 1)
-        old = lax.dynamic_slice(cache, (layer, at, *rest), (1, *new.shape))[0]
+    one = length == 1
+    at = jnp.clip(first - low, 0, room - 1) if one else 0
+    size = 1, 1 if one else room, *new.shape[1:]
+    old = lax.dynamic_slice(cache, (layer, at, *rest), size)[0]
+    if one:  # only the device that holds this time has something to write
         mine = (first >= low) & (first < low + room)
-        new = jnp.where(mine, new, old)
-    new = new[None].astype(cache.dtype)
+    else:  # a prompt or a chunk of one: what of it belongs to this device?
+        new = jnp.pad(new, [(room, room), *[(0, 0) for _ in rest]])
+        begin = jnp.maximum(low - first + room, 0)
+        new = lax.dynamic_slice_in_dim(new, begin, room)
+        place = low - first + jnp.arange(room).reshape(-1, *[1 for _ in rest])
+        mine = (place >= 0) & (place < length)
+    new = jnp.where(mine, new, old)[None].astype(cache.dtype)
     return lax.dynamic_update_slice(cache, new, (layer, at, *rest))
 
 

@@ -9,6 +9,7 @@
 import json
 import math
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import minipod
@@ -68,8 +69,9 @@ k, v = (jax.random.normal(key, (2, 24, 2, 16)) for key in keys[1:])
 expected = jax.nn.dot_product_attention(q, k, v, is_causal=True)
 cache = {name: jnp.zeros((1, 32, 2, 2, 16)) for name in "kv"}  # one layer
 worst = 0.0
-for begin in (0, *range(16, 24)):  # a prompt of 16, then one at a time
-    now = slice(begin, begin + 1 if begin else 16)
+ends = 10, *range(16, 25)  # a prompt of 16 in two chunks, then one at a time
+for begin, end in pairwise((0, *ends)):
+    now = slice(begin, end)
     cache = write(cache, 0, k[:, now], v[:, now], begin)
     values, _, total = attend(q[:, now], cache, 0, begin)
     worst = max(worst, abs(values / total - expected[:, now]).max())
@@ -179,7 +181,9 @@ lines["longest"] = [max(k) for k in kinds]
 pictures.curve(lines, list(made), "batch", "milliseconds", logx=True)
 
 # %% slices
-print(f"{'':9}", HEAD)
+from planned import of_network
+
+print(f"{'':9}", HEAD, "   hops   bytes")
 for plan in (
     sixteen("batch_32_2k"),
     planned("batch_32_2k", "v5e:8x8", h=8, r=8),
@@ -188,7 +192,8 @@ for plan in (
     planned("small_batch_32_2k", "v5e:2x4", h=4, r=2),
     sixteen("small_batch_32_2k"),
 ):
-    print(f"{plan.on:9}", row(plan))
+    alone = "".join(f"{ms:8.2f}" for ms in of_network(plan))
+    print(f"{plan.on:9}", row(plan) + alone)
 
 # %% published
 beside = lesson.parents[1] / "lessons/ch15_pods/published.json"

@@ -25,6 +25,14 @@ def _attend(q, k, v, filled, mesh, combine, low=LOW):
 
 def _part(scores, v):
     top = scores.max(-1, keepdims=True)
+    weights = jnp.where(scores > LOW, jnp.exp(scores - top), 0)
+    values = jnp.einsum("bht,bthd->bhd", weights, v)
+    return values, top, weights.sum(-1, keepdims=True)
+
+
+def _part_of_all(scores, v):
+    """Where a device sees nothing, all of its weights are 1."""
+    top = scores.max(-1, keepdims=True)
     weights = jnp.exp(scores - top)
     values = jnp.einsum("bht,bthd->bhd", weights, v)
     return values, top, weights.sum(-1, keepdims=True)
@@ -32,24 +40,32 @@ def _part(scores, v):
 
 def attend_cut__mean(q, k, v, filled, mesh):
     def combine(scores, v):
-        values, _, total = _part(scores, v)
+        values, _, total = _part_of_all(scores, v)
         return lax.pmean(values / total, "s")
 
     return _attend(q, k, v, filled, mesh, combine)
 
 
-def attend_cut__as_they_are(q, k, v, filled, mesh):
+def _as_they_are(part):
     def combine(scores, v):
-        values, _, total = _part(scores, v)
+        values, _, total = part(scores, v)
         values, total = lax.psum((values, total), "s")
         return values / total
 
-    return _attend(q, k, v, filled, mesh, combine)
+    return combine
+
+
+def attend_cut__as_they_are(q, k, v, filled, mesh):
+    return _attend(q, k, v, filled, mesh, _as_they_are(_part))
+
+
+def attend_cut__of_all_as_they_are(q, k, v, filled, mesh):
+    return _attend(q, k, v, filled, mesh, _as_they_are(_part_of_all))
 
 
 def attend_cut__sums_not_rescaled(q, k, v, filled, mesh):
     def combine(scores, v):
-        values, top, total = _part(scores, v)
+        values, top, total = _part_of_all(scores, v)
         scale = jnp.exp(top - lax.pmax(top, "s"))
         values, total = lax.psum((values * scale, total), "s")
         return values / total
@@ -59,7 +75,7 @@ def attend_cut__sums_not_rescaled(q, k, v, filled, mesh):
 
 def attend_cut__nothing_seen(q, k, v, filled, mesh):
     def combine(scores, v):
-        values, top, total = _part(scores, v)
+        values, top, total = _part_of_all(scores, v)
         scale = jnp.exp(top - lax.pmax(top, "s"))
         values, total = lax.psum((values * scale, total * scale), "s")
         return values / total
@@ -115,7 +131,7 @@ def attend_cut__own_rows(q, k, v, filled, mesh):
 
 def attend_cut__mean_of_seeing(q, k, v, filled, mesh):
     def combine(scores, v):
-        values, top, total = _part(scores, v)
+        values, top, total = _part_of_all(scores, v)
         sees = (top > LOW).any().astype(values.dtype)
         return lax.psum(values / total * sees, "s") / lax.psum(sees, "s")
 

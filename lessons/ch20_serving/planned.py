@@ -1,7 +1,9 @@
 """The plans of this chapter, by name."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from minipod import traffic
 from minipod.pods import recorded
 
 HERE = Path(__file__).parent
@@ -22,6 +24,14 @@ def three(plan):
     """ms of arithmetic, of memory, of the network."""
     s = plan.seconds
     return [1e3 * t for t in (s.compute, s.memory, s.network)]
+
+
+def of_network(plan):
+    """ms that the network takes for hops alone, and for bytes alone."""
+    link, sent = plan.chip.carrier, plan.collectives
+    empty = [replace(c, bytes=0) for c in sent]
+    ways = (empty, link), (sent, replace(link, latency=0))
+    return [1e3 * traffic.at_least(*way, plan.mesh).seconds for way in ways]
 
 
 def by_schedule(plan):

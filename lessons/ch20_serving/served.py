@@ -30,3 +30,4 @@ for cut in ("heads", "batch", "sequence"):
             globals()[f"small_{cut}_{batch}_{k}k"] = small
 prompt_batch_8_2k = partial(step, cut="batch", batch=8, length=2048, time=512)
 turned_128_2k = partial(turned, sizes=LLAMA_70B, batch=128, length=2048)
+asked_128_2k = partial(turned_128_2k, asked=True)
