@@ -25,8 +25,12 @@ def cases():
 
 # Formula ÷ plan where it is not 1: what the compiler does otherwise, and the page says.
 SOME_SUMS = 0.94  # whole gradients of two weights out of seven are summed by an all-reduce
+ONE_SUM = 0.978  # and of one
+PERMUTES = 0.954  # a part of each reduce-scatter travels as permutes
 IN_BF16 = 1.5  # f32 weights are gathered in bf16
 OTHERWISE = {
+    "llama_1b_32x2048 v5e:4x4 stage=4,fsdp=4": PERMUTES,
+    "llama_1b_32x2048 v5e:4x8 fsdp=32": ONE_SUM,
     "llama_70b_256x2048 v5p:4x8x8 fsdp=64,tensor=4": SOME_SUMS,
     "large_fsdp_donated v5e:2x4 fsdp=8": IN_BF16,
     "large_fsdp_donated_512 v5e:2x4 fsdp=8": IN_BF16,
