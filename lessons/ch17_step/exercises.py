@@ -87,7 +87,7 @@ def zero_one(
     limit: float,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Take one step of ZeRO-1, clipped, for the price of data parallelism.
+    """Take a clipped step of ZeRO-1 that sends no more than data parallelism.
 
     The loss is the mean of `(x @ w - y) ** 2` over all rows and columns of y,
     on all devices together. Its gradient g with respect to w, f32[d, k], is
@@ -136,8 +136,8 @@ def summed_in_f32(
 
     Round w to bf16. For each microbatch, x[i] of bf16[rows, d], each device
     differentiates loss with respect to the rounded w, for the rows that it
-    holds; the result is a bf16[d, k]. All of these, of every microbatch and
-    device, are added up in f32.
+    holds; the result is a bf16[d, k]. Add up in f32 the results of all
+    microbatches and devices.
     loss: loss(w, x[i]) is one number, a sum over the rows of x[i]; it computes
     in bf16 if w and x[i] are bf16.
     w: f32[d, k], the master, a copy on every device.

@@ -53,8 +53,8 @@ def waited_for(
     device. Devices wait only for the last one.
     Returns (device, milliseconds): the device for which the others wait
     longest, over all collectives together, and how long, summed over the
-    others. In every collective exactly one device starts last, and for no other
-    device do they wait as long in all.
+    others. In every collective exactly one device starts last, and only one
+    device has the longest total.
 
     找出其他设备在等哪个设备。
 

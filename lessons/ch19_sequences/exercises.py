@@ -162,7 +162,7 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
 def cheapest_way(
     heads: int, groups: int, block: int, n: int
 ) -> tuple[str, int]:
-    """Which sends less in the forward pass, the ring or Ulysses?
+    """Choose what sends less in the forward pass, the ring or Ulysses.
 
     heads: heads of queries, a multiple of groups.
     groups: heads of keys, and of values.
@@ -174,7 +174,7 @@ def cheapest_way(
     sends for it. Ulysses is possible only if n divides groups (nothing is
     repeated). If both send the same, return the ring.
 
-    前向计算里，环和 Ulysses 哪一种发送得少？
+    选出前向计算里发送得少的一种：环，还是 Ulysses。
 
     heads：查询的头数，是 groups 的倍数。
     groups：键的头数，也是值的头数。

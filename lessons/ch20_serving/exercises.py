@@ -153,7 +153,7 @@ def step_bytes(
     n: int,
     rest: str,
 ) -> int:
-    """How many bytes does a device read for one token of each sequence?
+    """Compute the bytes that a device reads for one token of each sequence.
 
     weights: bytes of all weights; every device has 1/n of them.
     position: bytes that one position of one sequence takes in the cache, all
@@ -169,7 +169,7 @@ def step_bytes(
     Returns the bytes that a device reads in one step, weights and cache, each
     once. All divisions come out even.
 
-    每个序列生成一个词元，一个设备要读多少字节？
+    算出每个序列生成一个词元时，一个设备要读多少字节。
 
     weights：全部权重的字节数，每个设备持有 1/n。
     position：一个序列的一个位置在缓存里占的字节数，所有头、所有层都算在内。

@@ -68,7 +68,9 @@ def turned(mesh, sizes, batch, length, asked=False):
         )
         for name, x in held.items()
     }
-    out = (None, {name: x.format for name, x in held.items()}) if asked else None
+    out = (
+        (None, {name: x.format for name, x in held.items()}) if asked else None
+    )
     step = jax.shard_map(
         partial(forward, attention=attention),
         mesh=mesh,
