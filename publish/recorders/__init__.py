@@ -23,5 +23,5 @@ def today() -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Return which are installed here."""
+    """Which are installed here."""
     return {name: version(name) for name in packages}

@@ -87,7 +87,7 @@ def with_mpi(command: list[str], prefix: Path | None = None, crowd: bool = True)
 
 
 def with_gke_variables(program: str) -> Run:
-    """Return a process on each of two hosts, with the variables that GKE sets."""
+    """A process on each of two hosts, with the variables that GKE sets."""
     envs = [environment() | DEVICES | GKE | {"TPU_WORKER_ID": str(i)} for i in (0, 1)]
     return _on_hosts([["python", str(APART), program]] * 2, envs)
 
@@ -110,7 +110,7 @@ def install_open_mpi_5(folder: Path) -> Path:
 
 
 def why_no_mpirun_4() -> str | None:
-    """Return why Open MPI 4 cannot be tried here; None if it can."""
+    """Why Open MPI 4 cannot be tried here; None if it can."""
     if shutil.which("mpirun") is None:
         return "mpirun is not installed: apt install openmpi-bin"
     first = first_line("mpirun", "--version")
@@ -124,7 +124,7 @@ def first_line(*command: str) -> str:
 
 
 def launchers(prefix: Path) -> dict[str, Callable[[str], Run]]:
-    """Return every launcher by its name. prefix: what `install_open_mpi_5` gave."""
+    """Every launcher by its name. prefix: what `install_open_mpi_5` gave."""
     return {
         "minipod run": minipod_run,
         "Slurm, one host": lambda program: by_slurm(program, 1),
@@ -137,7 +137,7 @@ def launchers(prefix: Path) -> dict[str, Callable[[str], Run]]:
 
 
 def on_hosts(commands: list[list[str]], envs: list[dict[str, str]]) -> tuple[list[int], str]:
-    """Return one command on each of two hosts, at once: exit codes, and all that they printed."""
+    """One command on each of two hosts, at once: exit codes, and all that they printed."""
     folder = f"--wdns={os.getcwd()}"
     with hosts.lab(2) as lab:
         enter = [[*namespaces.enter(pid, *namespaces.OWN), folder] for pid in lab.pids]
@@ -146,7 +146,7 @@ def on_hosts(commands: list[list[str]], envs: list[dict[str, str]]) -> tuple[lis
 
 
 def left_running(program: str, seconds: float) -> list[int]:
-    """Return the processes that have this program in their command line; none, if all end within `seconds`."""
+    """The processes that have this program in their command line; none, if all end within `seconds`."""
     end = time.monotonic() + seconds
     while True:
         processes = psutil.process_iter(["cmdline"])
@@ -184,7 +184,7 @@ def _together(commands: Sequence[list[str]], envs: Sequence[dict[str, str]]) -> 
 
 
 def _run(codes: list[int], seconds: float, log: str) -> Run:
-    """Return the processes' own lines, from the files that apart.py wrote; the whole log is the failure, if any."""
+    """The processes' own lines, from the files that apart.py wrote; the whole log is the failure, if any."""
     files = [Path(f"{i}.out") for i in (0, 1)]
     outputs = [file.read_text("utf-8") if file.exists() else "" for file in files]
     for file in files:  # the next run may write only one of them

@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 def rows() -> dict[str, Row]:
-    """Return all of them, each with a key."""
+    """All of them, each with a key."""
     every = []
     for mesh, first in (((1, 8, 2), 73), ((2, 8, 1), 90)):
         cells = [(b, n) for b in (8, 16, 32) for n in (2048, 4096, 8192)] + [(64, 2048), (64, 4096), (128, 2048)]

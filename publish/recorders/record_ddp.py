@@ -25,7 +25,7 @@ RUNS = {  # of ddp.py: a name, and its options
 
 
 def torchrun(program: str, *options: str, processes: int = 2) -> str:
-    """Return what a program prints under torchrun."""
+    """What a program prints under torchrun."""
     command = ["torchrun", "--standalone", f"--nproc-per-node={processes}", str(HERE / program), *options]
     env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("PYTHONPATH", None)
@@ -37,7 +37,7 @@ def torchrun(program: str, *options: str, processes: int = 2) -> str:
 
 
 def record() -> dict[str, Any]:
-    """Return what it prints, its losses and the order of its rows; start.npz is written, too."""
+    """What it prints, its losses and the order of its rows; start.npz is written, too."""
     with tempfile.TemporaryDirectory() as folder:
 
         def written(name: str) -> Any:

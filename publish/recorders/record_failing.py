@@ -69,7 +69,7 @@ def gpu_box(way: str) -> tuple[int, str]:
 
 
 def tried(once: Try, way: str, times: int) -> dict[str, Any]:
-    """Return what became of so many tries; raises where a process is left."""
+    """What became of so many tries; raises where a process is left."""
     seconds, codes, named = [], [], 0
     for _ in range(times):
         began = time.monotonic()

@@ -37,7 +37,7 @@ def faults() -> dict[str, Any]:
 
 
 def record(fault: Fault) -> dict[str, Any]:
-    """Return how it goes by default: seconds, exit codes, the last line printed."""
+    """How it goes by default: seconds, exit codes, the last line printed."""
     with tempfile.TemporaryDirectory() as folder:
         logs = [open(f"{folder}/{i}", "w+") for i in (0, 1)]
         address, began = f"127.0.0.1:{free_port()}", time.monotonic()

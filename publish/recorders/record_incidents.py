@@ -48,7 +48,7 @@ def incidents() -> dict[str, Any]:
 
 
 def record(fault: str, process: int, step: int, processes: int) -> dict[str, Any]:
-    """Return the reports of one run, and the process and the line that they should lead to."""
+    """The reports of one run, and the process and the line that they should lead to."""
     program = HERE / "incident.py"
     arguments = fault, str(process), str(step)
     done = cluster.run(program, *arguments, processes=processes, devices=2, limit=LIMIT, check=False)

@@ -182,7 +182,7 @@ def _short(command: tuple[str, ...]) -> str:
 
 
 def _short_lines(text: str) -> list[str]:
-    """Return what was said without the C++ stacks, our folders, and gloo's lines."""
+    """What was said without the C++ stacks, our folders, and gloo's lines."""
     kept = []
     for line in text.splitlines():
         if " @   " in line or "[Gloo]" in line or not line.strip(" :0123"):

@@ -17,7 +17,7 @@ MPIRUN = "mpirun -n 2 --allow-run-as-root --oversubscribe --tag-output --timeout
 
 
 def by_mpirun(program: str) -> list[str]:
-    """Return what each of two processes prints, started by Open MPI's mpirun."""
+    """What each of two processes prints, started by Open MPI's mpirun."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | {"JAX_PLATFORMS": "cpu"}
     command = ["timeout", "-k", "5", "120", *MPIRUN, sys.executable, str(HERE / program)]
     done = subprocess.run(command, env=env, capture_output=True, text=True)

@@ -45,7 +45,7 @@ def endings() -> dict[str, Any]:
 
 
 def recorded(*nights: Night) -> dict[str, Any]:
-    """Return what each of these gives, by its name; when, and with what."""
+    """What each of these gives, by its name; when, and with what."""
     with slurm.cluster(hosts=2, grace=60) as cluster:
         results = {night.__name__: night(cluster) for night in nights}
         number = cluster.run("srun", "--version").stdout.split()[1]
@@ -101,7 +101,7 @@ def limit(cluster: Slurm) -> dict[str, Any]:
 
 
 def full(cluster: Slurm) -> dict[str, Any]:
-    """Record what happens when the disk of one process is full."""
+    """The disk of one process is full."""
     prolog = Path("prolog.sh").absolute()
     fault = '[ "$SLURM_PROCID" = 1 ] && echo export NIGHT_FAULT=FULL@33'
     prolog.write_text(f"#!/bin/sh\n{fault}\nexit 0\n")
@@ -159,7 +159,7 @@ def starts_of(name: str) -> int:
 
 
 def process_of(number: str, name: str) -> int:
-    """Return the pid of a night's process, by its number within the job's step."""
+    """The pid of a night's process, by its number within the job's step."""
     wanted = f"SLURM_PROCID={number}".encode()
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -171,7 +171,7 @@ def process_of(number: str, name: str) -> int:
 
 
 def history(name: str) -> dict[str, Any]:
-    """Return what stays of a night: losses, (seconds, step) of each start, output."""
+    """What stays of a night: losses, (seconds, step) of each start, output."""
     log = [entry for entry in log_of(name) if entry[4].startswith("loss 0")]
     first = log[0][2]
     starts: dict[int, list[tuple[float, int]]] = {}
@@ -187,7 +187,7 @@ def history(name: str) -> dict[str, Any]:
 
 
 def summary(cluster: Slurm, job: int, name: str) -> dict[str, Any]:
-    """Return the first and last step of each start, output, and how the job ended."""
+    """The first and last step of each start, output, and how the job ended."""
     night, ended = history(name), cluster.job(job)
     starts = [[start[0][1], start[-1][1]] for start in night["starts"]]
     return {"starts": starts, "output": night["output"], "job": [ended["JobState"], ended["ExitCode"]]}

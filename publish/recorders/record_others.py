@@ -39,7 +39,7 @@ THEIRS = {
 
 
 def planned(file: str) -> dict[str, Any]:
-    """Return what `minipod plan --json` prints of one of these."""
+    """What `minipod plan --json` prints of one of these."""
     program = (YOURS | THEIRS)[file]
     command = [sys.executable, "-m", "minipod", "plan", "--json", "--again", "--limit", "900"]
     command += [f"{LESSONS / file}:program", "--on", program.on, *program.options]

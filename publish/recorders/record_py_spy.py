@@ -19,7 +19,7 @@ SOMEBODY = "setpriv --reuid 12345 --clear-groups".split()
 
 
 def process_0() -> int:
-    """Return the pid of the first process that runs the program, and not of what started it."""
+    """The pid of the first process that runs the program, and not of what started it."""
     running = [
         process
         for process in psutil.process_iter(["cmdline", "create_time"])

@@ -36,7 +36,7 @@ CPU = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "2"}
 
 
 def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
-    """Return one try; the seconds count from where it struck."""
+    """One try; the seconds count from where it struck."""
     script, options = HERE / "two_processes.sbatch", ["--no-requeue"]
     if way == "two steps of one job":
         script = Path("steps.sbatch")
@@ -78,7 +78,7 @@ def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
 
 
 def record(here: slurm.Slurm, tries: int = TRIES) -> dict[str, Any]:
-    """Return all of them, so many times each, in the current folder."""
+    """All of them, so many times each, in the current folder."""
     return {way: [once(here, way) for _ in range(tries)] for way in WAYS}
 
 

@@ -13,7 +13,7 @@ from publish.recorders import LESSONS, save, today
 
 
 def conditions() -> str:
-    """Return where and when, in a few words."""
+    """Where and when, in a few words."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return (
@@ -23,7 +23,7 @@ def conditions() -> str:
 
 
 def record() -> dict[str, Any]:
-    """Return what each program of the page prints on each cable."""
+    """What each program of the page prints on each cable."""
     devices.simulate(8)
     from lessons.ch13_network import wire
 

@@ -124,7 +124,7 @@ class Slurm:
 
 
 def why_not() -> str | None:
-    """Return why no Slurm can be started on this machine, in one sentence; None if it can."""
+    """Why no Slurm can be started on this machine, in one sentence; None if it can."""
     if sys.platform != "linux":
         return "Slurm's daemons run only on Linux"
     for command, package in NEEDED.items():
