@@ -18,7 +18,7 @@ BAD = {
         "jax.jit = None\n    jax.numpy.sum = lambda a: a\n    return 2 * x + jax.numpy.sum(x)",
         *("wrong", "the first that differs is at [0]"),
     ),
-    "unblocks": ("np.asarray = 0\n    return x", "broken", "could not be"),
+    "unblocks": ("np.asarray = 0\n    return x", "broken", "could not continue"),
     "shape": ("return (2 * x).sum()", "wrong", "The shape is not right."),
     "none": ("2 * x", "wrong", "is a return missing, or"),
     "generator": ("yield 2 * x", "wrong", "a generator"),
