@@ -19,7 +19,7 @@ def spec_for_picture(
     """Lay out `x` on a mesh exactly as a picture shows it.
 
     x: f32[rows, columns], on one device.
-    mesh: with the two axes "x" and "y".
+    mesh: a mesh with the two axes "x" and "y".
     picture: a dict from each device to the block of `x` that it holds, with
     rows and columns as slices, such as `(slice(0, 2), slice(None))`. Two
     devices may hold the same block.
@@ -69,7 +69,7 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     """Shard rows that do not divide evenly over a mesh, and get them back.
 
     x: f32[n, columns] with any n ≥ 1, on one device.
-    mesh: with one axis, "x".
+    mesh: a mesh with one axis, "x".
     Returns (padded, back).
     padded: f32[m, columns], where m is the smallest multiple of the mesh's size
     that is ≥ n. The new rows are zero and come last. The rows are sharded over

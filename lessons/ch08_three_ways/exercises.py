@@ -198,6 +198,7 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     时进行。除了参数和结果，每个设备的内存还能放下 n // 2 + 1 份与自己那部分 x 一
     样大的数据、两份与结果一样大的数据，另加 1 KiB。
     """
-    # TODO: send the rows around the ring; whose rows do you hold after each step?
+    # TODO: send the rows around the ring; which device's rows do you hold after
+    # each step?
     # TODO：让各行绕环传递；每走一步之后，你手里是哪个设备的行？
     raise NotImplementedError
