@@ -27,10 +27,6 @@ def merge_parts__not_shifted(values, tops, totals):
     return values / (totals * scale).sum(axis=0)[:, None]
 
 
-def merge_parts__totals_left_out(values, tops, totals):
-    return jnp.einsum("ni,nid->id", jax.nn.softmax(tops, axis=0), values)
-
-
 def merge_parts__tops_alone(values, tops, totals):
     each = values / jnp.where(totals > 0, totals, 1)[..., None]
     return jnp.einsum("ni,nid->id", jax.nn.softmax(tops, axis=0), each)

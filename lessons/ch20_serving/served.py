@@ -5,7 +5,7 @@
 
 CUT_BATCH_LENGTH: one token for each of so many sequences, 70B, int8. `small_`
 is the model of 8B, `prompt_` are 8 prompts of 512 tokens, `turned_` has its
-cache in the other order.
+cache in the other order, `asked_` as well but asks for the first in memory.
 """
 
 from functools import partial
