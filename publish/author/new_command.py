@@ -101,7 +101,7 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
     lessons = root / "lessons"
     named = chapters.named(lessons, wanted)
     if not named:
-        raise ValueError(f"There is no chapter {wanted}; there are {', '.join(chapters.lessons_in(lessons))}.")
+        raise ValueError(f"There is no chapter {wanted}; choose from {', '.join(chapters.lessons_in(lessons))}.")
     function = templates.Signature.read(asked)
     name = function.name
     chapter = ChapterFiles(root, named[0])

@@ -67,8 +67,8 @@ def test_what_the_tools_say_is_a_line_each(tmp_path, monkeypatch):
 
 
 IMPORTS = {  # file: what it holds, how its findings begin
-    "minipod/up.py": ("import numpy\nfrom grader import messages\n", "minipod.up -> grader.messages (l.2) is against"),
-    "grader/exercise/up.py": ("def f():\n    import grader.see\n", "grader.exercise.up -> grader.see (l.2) is against"),
+    "minipod/up.py": ("import numpy\nfrom grader import messages\n", "minipod.up -> grader.messages (l.2) breaks"),
+    "grader/exercise/up.py": ("def f():\n    import grader.see\n", "grader.exercise.up -> grader.see (l.2) breaks"),
     "minipod/bare.py": ("import yaml\n", "minipod/bare.py:1: 'yaml' imported but"),
     "grader/pages.py": (
         "import yaml\n",
