@@ -133,9 +133,9 @@ def capacity_for(
     """Find the smallest capacity that drops few enough choices.
 
     who: a NumPy array, int[T, k]: the experts that each token has chosen.
-    experts, devices: the number of each; devices divides T. The first T/devices
-    tokens are on the first device, and so on; each device has its own queue at
-    each expert.
+    experts, devices: the number of each; `devices` divides T. The first
+    T/devices tokens are on the first device, and so on; each device has its own
+    queue at each expert.
     most: the largest share of all T·k choices that may be dropped, such as
     0.01; a capacity that drops exactly this share is allowed.
     Returns the smallest number of places, of one device at one expert, with

@@ -83,8 +83,8 @@ def one_step(
     w: w[s], f32[d, d], the weights of stage s; it computes tanh(a @ w[s]).
     x, y: f32[M, rows, d], the microbatches, and the targets for the last
     stage's output.
-    rate: a step is w - rate * gradient, of the mean of (out - y)² over all M
-    microbatches.
+    rate: a step is `w - rate * gradient`, with the gradient of the mean of
+    (out - y)² over all M microbatches.
     Returns the new weights, a list, and for each stage the largest number of
     inputs that it kept at once: from the forward of a microbatch to its
     backward, that microbatch included.
@@ -112,22 +112,22 @@ def pipelined(
     """Compute loss and gradients through a pipeline.
 
     w: "up" f32[n, d, h] and "down" f32[n, h, d], sharded with `P("stage")`:
-    each stage has one layer, a + tanh(a @ up) @ down.
+    each stage has one layer, `a + tanh(a @ up) @ down`.
     head: f32[d, k], a copy on every device; the loss of a microbatch is the
-    mean of (a @ head - y)².
+    mean of `(a @ head - y) ** 2`.
     x, y: f32[M, rows, d] and f32[M, rows, k], M microbatches, a copy on every
     device.
     mesh: with one Auto axis, "stage", of size n.
     Returns the mean of the M losses, f32[]; its gradient with respect to w,
-    sharded the same way as w; and its gradient with respect to head, a copy on
-    every device. The function is compiled with `jit`.
+    sharded the same way as w; and its gradient with respect to `head`, a copy
+    on every device. The function is compiled with `jit`.
     Budget: M + n - 1 permutes of a microbatch's activations forward and the
-    same number back, all-reduces of head and of the loss once. Keep in
+    same number back, and one all-reduce each of `head` and of the loss. Keep in
     memory only the input of each tick.
 
     让损失和梯度都通过流水线。
 
-    w："up" f32[n, d, h] 和 "down" f32[n, h, d]，按 `P("stage")` 分片，即每个阶段一层，计算 a + tanh(a @ up) @ down。
+    w："up" f32[n, d, h] 和 "down" f32[n, h, d]，按 `P("stage")` 分片，即每个阶段一层，计算 `a + tanh(a @ up) @ down`。
     head：f32[d, k]，每个设备一份；一个微批次的损失是 (a @ head - y)² 的均值。
     x、y：f32[M, rows, d] 和 f32[M, rows, k]，共 M 个微批次，每个设备一份。
     mesh：只有一个 Auto 轴 "stage"，大小为 n。

@@ -53,7 +53,7 @@ def multiple(
     w:
     check_vma: as `shard_map` gets it.
     cast: whether w is first cast, `lax.pcast(w, "data", to="varying")`. Only
-    with check_vma=True.
+    with `check_vma=True`.
     of: the function whose gradient is taken: "loss", "pmean" (of the loss) or
     "psum" (of the loss).
     then: the operation on the gradient: "nothing", "pmean" or "psum".
@@ -89,8 +89,8 @@ def global_batch(
     process.
     step: the step of the epoch, counted from 0; all its rows exist.
     processes: the number of processes, n. DistributedSampler appends the first
-    numbers of order until n divides its length, and gives process r every n-th,
-    beginning with the one at index r.
+    numbers of `order` until n divides its length, and gives process r every
+    n-th, beginning with the one at index r.
     rows: the rows of a micro-batch in one process. A DataLoader splits the rows
     of a process into such batches, in order.
     micro: the number of micro-batches in a step.
@@ -116,14 +116,14 @@ def global_batch(
 def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
     """Clip gradients by their global norm when some of them are sharded.
 
-    grads: f32 arrays by name, laid out by specs.
+    grads: f32 arrays by name, laid out by `specs`.
     specs: a PartitionSpec for each: `P()`, a copy on every device, or
     `P("data")`, sharded along its first dimension.
     most: the largest norm, more than 0. The norm is the root of the sum of the
     squares of all numbers of all arrays, each counted once.
     mesh: n devices on one axis, "data".
     Returns the gradients, with the same layouts: unchanged if the norm is at
-    most `most`, otherwise all of them multiplied by most / norm. The function
+    most `most`, otherwise all of them multiplied by `most / norm`. The function
     is compiled with `jit`.
     Budget: all-reduces only, of 4 bytes for each array.
 
@@ -154,7 +154,7 @@ def which_default(
     the name of this default and with the value that you suspect.
     rounding: the largest relative difference, |yours / theirs - 1|, that
     rounding can cause in any step.
-    Returns the name of the run that differs by no more than rounding in any
+    Returns the name of the run that differs by no more than `rounding` in any
     step; "" if there is none. There are never two.
 
     根据前几步的损失，找出不一样的默认值。

@@ -56,7 +56,7 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
     10% of bill(0), and from that commit on at least 1.8 times bill(0). Commit 0
     is good, commit n - 1 is bad.
     Returns the number of the first bad commit.
-    Budget: at most `1 + (n - 1).bit_length()` calls of bill; one more raises
+    Budget: at most `1 + (n - 1).bit_length()` calls of `bill`; one more raises
     RuntimeError.
 
     用尽量少的编译次数，找出让通信量翻倍的提交。
@@ -142,8 +142,8 @@ def changed(
     """List the figures that a commit changed.
 
     before, after: figures by name, none below 0. A missing figure is 0.
-    within: a figure may differ by at most this fraction of its value in before;
-    from 0 to below 1.
+    within: a figure may differ by at most this fraction of its value in
+    `before`; from 0 to below 1.
     Returns {name: (before, after)} of those that differ by more.
 
     一次提交改变了哪些数字？
