@@ -11,7 +11,6 @@ from arrays import ALL, arguments, specs
 from cache import rounded
 from decoder import forward
 from jax import NamedSharding, lax
-from jax.experimental.layout import Format, Layout
 from jax.sharding import PartitionSpec as P
 
 CACHE = P(None, "r", "h")
@@ -48,29 +47,21 @@ def attention(q, k, v, cache, layer, first):
     return lax.all_to_all(out, "r", **back), cache
 
 
-def turned(mesh, sizes, batch, length, asked=False):
-    """(the step, its arguments), as `served.step`. asked: the cache is asked
-    to lie in memory in the order of `cache`."""
+def turned(mesh, sizes, batch, length):
+    """(the step, its arguments), as `served.step`."""
     weights, cache = specs(sizes, True, "batch")
     cache = dict.fromkeys(cache, CACHE)
     *args, held = arguments(sizes, mesh, "batch", True, batch, length)
     order = 0, 3, 2, 1, 4  # of [layer, time, head, batch, width]
-    lies = NamedSharding(mesh, CACHE)
-
-    def where(rank):
-        return Format(Layout(order[:rank]), lies) if asked else lies
-
+    where = NamedSharding(mesh, CACHE)
     held = {
         name: jax.ShapeDtypeStruct(
             tuple(x.shape[i] for i in order[: len(x.shape)]),
             x.dtype,
-            sharding=where(len(x.shape)),
+            sharding=where,
         )
         for name, x in held.items()
     }
-    out = (
-        (None, {name: x.format for name, x in held.items()}) if asked else None
-    )
     step = jax.shard_map(
         partial(forward, attention=attention),
         mesh=mesh,
@@ -78,4 +69,4 @@ def turned(mesh, sizes, batch, length, asked=False):
         out_specs=(P(None, ALL), cache),
         check_vma=False,
     )
-    return jax.jit(step, donate_argnums=3, out_shardings=out), (*args, held)
+    return jax.jit(step, donate_argnums=3), (*args, held)
