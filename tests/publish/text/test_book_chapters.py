@@ -88,7 +88,7 @@ def test_a_page_without_a_chapter_and_a_chapter_without_a_page_are_a_sentence(fo
     assert state(folder)[0] == [f"{path} is missing: lessons/{LESSON} needs it" for path in (EN, ZH)]
     (folder / "lessons/ch96_half").mkdir()
     (problem, *_) = (said for said in state(folder)[0] if "ch96" in said)
-    assert problem.startswith("lessons/ch96_half/chapter.toml: there is no such file: write one as ")
+    assert problem.startswith("lessons/ch96_half/chapter.toml: there is no such file: write one like ")
 
 
 def test_one_language_is_enough_and_the_other_is_named(folder):
