@@ -54,7 +54,7 @@ def moe(
     capacity: int,
     mesh: Mesh,
 ) -> jax.Array:
-    """Run an MoE layer: send the tokens, fetch the answers, add both up.
+    """Run an MoE layer: dispatch the tokens and add the experts' answers.
 
     x: f32[T, d], the tokens, sharded with `P("e")`; each of n devices has T/n
     of them.
