@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"minipod {distribution.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    run = commands.add_parser("run", help="run a program in several processes of this machine, as one cluster")
+    run = commands.add_parser("run", help="run a program in several processes on this machine, as one cluster")
     run.add_argument(
         "-n", "--processes", type=int, default=2, metavar="N", help="number of processes, 1 to 16 (default: 2)"
     )
@@ -93,19 +93,25 @@ def _parser() -> argparse.ArgumentParser:
     watch.set_defaults(command=_watch)
 
     traffic = commands.add_parser("traffic", help="list the collectives in the text of a compiled program")
-    traffic.add_argument("file", metavar="FILE", help="output of `compiled.as_text()`; - reads standard input")
+    traffic.add_argument("file", metavar="FILE", help="output of `compiled.as_text()`, or - for standard input")
     traffic.set_defaults(command=_traffic)
 
-    plan = commands.add_parser("plan", help="compile for a TPU slice that you do not have: memory, traffic, time")
+    plan = commands.add_parser(
+        "plan", help="compile for a TPU slice that you do not have; show memory, traffic and time"
+    )
     plan.add_argument(
-        "program", metavar="FILE.py:NAME", help="NAME(mesh) returns (function, arguments); without --mesh, NAME() does"
+        "program",
+        metavar="FILE.py:NAME",
+        help="function that returns (function, arguments); called as NAME(mesh), or NAME() without --mesh",
     )
     plan.add_argument("--on", required=True, metavar="SLICE", help="slice, such as v5e:4x4, v5p-128 or 2xv5e:4x4")
     plan.add_argument(
         "--mesh", metavar="AXES", help="mesh axes, such as data=4,model=4 (default: NAME makes its own mesh)"
     )
     plan.add_argument("--explicit", action="store_true", help="make the axes of --mesh Explicit (default: Auto)")
-    plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="set a compiler option")
+    plan.add_argument(
+        "--xla", action="append", default=[], metavar="OPTION=VALUE", help="set an option of the XLA compiler"
+    )
     plan.add_argument(
         "--limit", type=float, default=900.0, metavar="S", help="give up after S seconds (default: %(default)g)"
     )
@@ -127,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     choose.set_defaults(command=_choose)
 
     profile = commands.add_parser(
-        "profile", help="show where the time went, in a recorded profile or in a program that it runs"
+        "profile", help="show where the time went, from a recorded profile or by running a program"
     )
     profile.add_argument(
         "paths", nargs="+", metavar="FILE", help="an .xplane.pb file or a folder given to jax.profiler.trace, one per "
@@ -189,7 +195,7 @@ def _add_program(run: argparse.ArgumentParser) -> None:
         "--collective-timeout",
         type=int,
         metavar="S",
-        help="raise an error in a collective that has waited S seconds for the others",
+        help="raise an error in a collective that has waited S seconds for other processes",
     )
     run.add_argument("--survivors", action="store_true", help="keep the other processes running when one has failed")
     run.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")

@@ -55,7 +55,7 @@ def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[
 
 
 def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the side lengths of the box that the chips at `coords` fill, one per entry of `shape`; None if no box.
+    """Return the side lengths of the box that the chips at `coords` fill, one per entry of `shape`, or None.
 
     Several devices at the same place (the cores of a chip) count once.
     """

@@ -12,7 +12,7 @@ from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check the answers of some chapters, or of all. You can add any option of pytest, and the book's own, such as "
+    "Check the answers of some chapters, or of all. You can add options of pytest and of the book, such as "
     "--hint; `pytest lessons/ --help` lists them. In a checkout, `check ch03` without options does something else: it "
     "tests the chapter itself (its solution and known mistakes), not your answers; `check ch03 --help` describes that. "
     "For your answers use `pytest lessons/ch03_sharding`."

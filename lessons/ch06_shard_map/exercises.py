@@ -29,7 +29,7 @@ def block_sums(
     place of that block, and `sums` is laid out by `spec`.
     total: f32[], on every device.
     Budget: each device sends at most 8 (n-1)/n bytes on n devices, by
-    all-reduce. This is the cost of adding up 4 bytes.
+    all-reduce. This is the cost of one all-reduce of 4 bytes.
 
     求 x 每一块的总和，以及整个 x 的总和。
 

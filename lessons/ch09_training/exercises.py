@@ -116,7 +116,7 @@ def gated_mlp(
     mesh: a mesh with the Explicit axes "data" and "model".
     Returns f32[rows, d], sharded the same way as `x`. The function is compiled
     with `jit`.
-    Budget: all-reduces only, of the rows that a device holds. Each device sends
+    Budget: only all-reduces of the rows that a device holds. Each device sends
     at most 2 (m-1)/m of 4 * d bytes for each of these rows, where m is the size
     of "model".
 

@@ -47,7 +47,7 @@ def equal_steps(
     mine: np.ndarray,
     size: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split this process's rows into the same number of batches as all others.
+    """Split this process's rows into as many batches as every process makes.
 
     mine: f32[rows, columns], this process's own rows. Other processes have a
     different number of rows, perhaps none.
@@ -115,8 +115,8 @@ def restore(
     the pieces.
     sharding: the layout of the restored array over the devices of all
     processes.
-    Returns the whole as one global array with this sharding, which may shard
-    the columns, too.
+    Returns the whole array as one global array with this sharding, which may
+    shard the columns, too.
 
     有一个数组，保存时的进程数与现在不同，把它重新拼起来。
 

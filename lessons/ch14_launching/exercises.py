@@ -125,8 +125,7 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     - ("missing", …): ids below `expected` that no process has;
     - ("coordinator", …): processes whose address differs from the address of
     process 0;
-    - ("devices", …): processes whose number of devices differs from the number
-    of process 0;
+    - ("devices", …): processes that do not have as many devices as process 0;
     - ("fine", []): nothing is wrong.
 
     根据各进程知道的情况，说明启动为什么卡住。

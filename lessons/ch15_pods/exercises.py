@@ -86,9 +86,9 @@ def costliest_axis(
     of all its lines together.
     speed: the bytes per second of a link, in one direction.
 
-    With n chips on the axis, an all-gather or a reduce-scatter takes b (n-1)/n
-    bytes divided by `speed` times the number of links of the axis; an
-    all-reduce takes twice as long. Ignore latencies.
+    With n chips on the axis, an all-gather or a reduce-scatter sends b (n-1)/n
+    bytes at `speed` times the number of links of the axis. An all-reduce takes
+    twice as long. Ignore latencies.
     Returns (axis, seconds): the axis whose collectives take longest together,
     and their total time.
 

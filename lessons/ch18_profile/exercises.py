@@ -51,10 +51,10 @@ def waited_for(
 
     In a collective a device waits from its own start to the start of the last
     device. Devices wait only for the last one.
-    Returns (device, milliseconds): the device for which the others wait
-    longest, over all collectives together, and how long, summed over the
-    others. In every collective exactly one device starts last, and only one
-    device has the longest total.
+    Returns (device, milliseconds): the device that the others wait for longest,
+    and how long they wait for it. Add up the waits of all other devices in all
+    collectives. In every collective exactly one device starts last, and only
+    one device has the longest total.
 
     找出其他设备在等哪个设备。
 

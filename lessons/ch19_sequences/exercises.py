@@ -18,14 +18,14 @@ def merge_parts(
 ) -> jax.Array:
     """Merge the attention that n devices have computed, each over its keys.
 
-    The keys are split into n parts. For each part the arguments contain what
-    `part` of the chapter returns, for one head and i queries, with differences
-    that are stated below. All of it is on one device already, so the function
-    needs no mesh. In what follows, top is the largest score of this query in
-    this part.
+    The keys are split into n parts. For each part, the arguments contain the
+    results of the chapter's function `part`, for one head and i queries, with
+    the differences stated below. All of them are on one device already, so the
+    function needs no mesh. Below, `top` is the largest score that a query has
+    in a part.
     values: f32[n, i, d]; for each part and query the sum, over the part's keys
-    that the query sees, of exp(score - top) times the key's value. 0 if it sees
-    none.
+    that the query sees, of exp(score - top) times the key's value; 0 if the
+    query sees none.
     tops: f32[n, i]; if the query sees no key of the part, -inf (not `LOW`).
     totals: f32[n, i], the sum of exp(score - top); 0 if the query sees none.
     Every query sees a key in at least one of the parts. Scores are between
@@ -162,17 +162,17 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
 def cheapest_way(
     heads: int, groups: int, block: int, n: int
 ) -> tuple[str, int]:
-    """Choose what sends less in the forward pass, the ring or Ulysses.
+    """Choose the ring or Ulysses, whichever sends less in the forward pass.
 
-    heads: heads of queries, a multiple of groups.
-    groups: heads of keys, and of values.
-    block: bytes of a device's block of keys. It is a multiple of n. The
-    block of values has the same size; the block of queries is heads / groups
-    times as large.
+    heads: the number of query heads, a multiple of `groups`.
+    groups: the number of key heads, which is also the number of value heads.
+    block: the bytes of a device's block of keys, a multiple of n. The block of
+    values has the same size; the block of queries is heads / groups times as
+    large.
     n: ≥ 2, the number of devices over which the sequence is sharded.
     Returns (name, bytes): "ring" or "ulysses", and the bytes that a device
-    sends for it. Ulysses is possible only if n divides groups (nothing is
-    repeated). If both send the same, return the ring.
+    sends for it. Ulysses is possible only if n divides `groups`, because no key
+    head may be repeated. If both send the same, return "ring".
 
     选出前向计算里发送得少的一种：环，还是 Ulysses。
 

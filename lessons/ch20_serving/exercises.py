@@ -16,18 +16,18 @@ from jax.sharding import Mesh
 def attend_cut(
     q: jax.Array, k: jax.Array, v: jax.Array, filled: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Attend one token to a KV cache that is sharded along the sequence.
+    """Let one token attend to a KV cache that is sharded along the sequence.
 
     q: f32[b, h, d], the token's queries, on every device; d is the width of a
     head. A score is the product of query and key over √d.
     k, v: f32[b, T, h, d], sharded with `P(None, "s")`; T is a multiple of n.
-    filled: i32[], 1 … T; positions from there on hold no token yet. They
-    contain arbitrary numbers and must not be seen. Some devices may have no
-    filled position at all. Scores may be ±1,000.
-    mesh: with one axis, "s", of size n.
+    filled: i32[], 1 … T, the number of filled positions. The positions after
+    them contain arbitrary numbers and must not be seen. Some devices may have
+    no filled position at all. Scores may be as large as ±1,000.
+    mesh: a mesh with one axis, "s", of size n.
     Returns f32[b, h, d], the same on every device. The function is compiled
     with `jit`.
-    Budget: all-reduces only, of the bytes of q plus two numbers for each
+    Budget: all-reduces only, of the bytes of `q` plus two numbers for each
     sequence and head.
 
     缓存按时间切开，求一个词元的注意力。
@@ -53,7 +53,7 @@ def write_token(
     cache: f32[T, h, d], sharded with `P("s")`; T is a multiple of n.
     new: f32[h, d], on every device.
     at: i32[], 0 ≤ at < T.
-    mesh: with one axis, "s", of size n.
+    mesh: a mesh with one axis, "s", of size n.
     Returns f32[T, h, d], the cache with `new` at position `at`, sharded the
     same way. The function is compiled with `jit`.
     Budget: nothing is sent.
@@ -80,17 +80,17 @@ def decode_step(
     at: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Compute one layer's attention for one token, its cache split by heads.
+    """Compute one layer's attention for one token, with a cache split by head.
 
     x: f32[b, D], the token's numbers, on every device.
     w: "q": f32[D, h, d], "k" and "v": f32[D, g, d], each sharded with `P(None,
-    "h")`, and "o": f32[h, d, D], sharded with `P("h")`. The query head j uses
-    the head j // (h / g) of the keys; g is a multiple of n. A score is the
-    product of query and key over √d.
+    "h")`, and "o": f32[h, d, D], sharded with `P("h")`. Query head j uses key
+    head j // (h / g); g is a multiple of n. A score is the product of query and
+    key, divided by √d.
     k, v: f32[b, T, g, d], sharded with `P(None, None, "h")`; positions below
     `at` are filled.
     at: i32[], 0 ≤ at < T, the token's position.
-    mesh: with one axis, "h", of size n.
+    mesh: a mesh with one axis, "h", of size n.
     Returns (out, k, v). out: f32[b, D], on every device, the product of the
     attention's result and "o", summed over heads and width. k, v: the cache
     with the token at position `at`, sharded the same way. The token sees
@@ -156,16 +156,16 @@ def step_bytes(
     """Compute the bytes that a device reads for one token of each sequence.
 
     weights: bytes of all weights; every device has 1/n of them.
-    position: bytes that one position of one sequence takes in the cache, all
-    heads and layers.
-    heads: the heads of keys in the cache. They are split over as many devices
-    as they divide evenly over: the greatest common divisor of heads and n.
+    position: the bytes that one position of one sequence takes in the cache,
+    for all heads and layers.
+    heads: the number of key heads in the cache. They are split into g groups of
+    equal size, where g is the greatest common divisor of heads and n.
     batch, length: the number of sequences, and the number of positions in the
     cache for each.
-    n: devices.
-    rest: how the remaining devices are used: "copies" (each has a whole copy of
-    its heads), "batch" or "sequence" (the cache of these heads is split over
-    them).
+    n: the number of devices.
+    rest: how the n / g devices of a group hold its heads: "copies" (each has a
+    whole copy of their cache), "batch" or "sequence" (their cache is split over
+    the devices along this dimension).
     Returns the bytes that a device reads in one step, weights and cache, each
     once. All divisions come out even.
 

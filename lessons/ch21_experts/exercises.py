@@ -54,22 +54,23 @@ def moe(
     capacity: int,
     mesh: Mesh,
 ) -> jax.Array:
-    """Run an MoE layer: dispatch the tokens, combine, add the tokens.
+    """Run an MoE layer: dispatch the tokens and add the experts' answers.
 
     x: f32[T, d], the tokens, sharded with `P("e")`; each of n devices has T/n
     of them.
-    gate, who: f32[T, 2] and i32[T, 2], sharded the same way; the two experts
-    that each token has chosen, and the gates of their answers, ready to use.
+    gate, who: f32[T, 2] and i32[T, 2], sharded the same way. `who` has the two
+    experts that each token has chosen; `gate` has the numbers by which their
+    answers are multiplied, without further normalization.
     w: f32[E, d, d], sharded with `P("e")`; the answer of expert i to a token t
     is `t @ w[i]`.
-    capacity: the places that one device has at one expert, C. Each device
-    queues its own choices as in the exercise `queue`, the largest gates first;
-    the first C in the queue of an expert get its answer.
-    mesh: with one axis, "e", Auto, of size n, which divides T and E.
-    Returns f32[T, d], sharded the same way: each token plus its answers, each
-    times its gate. A choice that finds no place adds nothing, and the gate of
-    the token's other choice stays as it is. The function is compiled with
-    `jit`.
+    capacity: C, the number of places that each device has at each expert. Each
+    device queues its own choices as in the exercise `queue`, the largest gates
+    first; the first C choices in the queue of an expert get its answer.
+    mesh: a mesh with one Auto axis, "e", whose size n divides T and E.
+    Returns f32[T, d], sharded the same way. Each row is a token plus its
+    answers, each answer multiplied by its gate. A choice that finds no place
+    adds nothing, and the gate of the token's other choice stays as it is. The
+    function is compiled with `jit`.
     Budget: two all-to-alls, each of E·C·d numbers, and nothing else is sent.
 
     一层专家：把词元送过去，把回答送回来，再与词元本身相加。
@@ -138,8 +139,8 @@ def capacity_for(
     queue at each expert.
     most: the largest share of all T·k choices that may be dropped, such as
     0.01; a capacity that drops exactly this share is allowed.
-    Returns the smallest number of places, of one device at one expert, with
-    which at most this share is dropped; at least 1. A NumPy integer is
+    Returns the smallest number of places that a device needs at each expert so
+    that at most this share is dropped, and at least 1. A NumPy integer is
     accepted.
 
     丢得足够少的最小容量。

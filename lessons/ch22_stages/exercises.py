@@ -109,21 +109,21 @@ def pipelined(
     y: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, dict[str, jax.Array], jax.Array]:
-    """Compute loss and gradients through a pipeline.
+    """Compute the loss and its gradients through a pipeline.
 
-    w: "up" f32[n, d, h] and "down" f32[n, h, d], sharded with `P("stage")`:
-    each stage has one layer, `a + tanh(a @ up) @ down`.
+    w: a dict with "up", f32[n, d, h], and "down", f32[n, h, d], sharded with
+    `P("stage")`. Each stage has one layer, a + tanh(a @ up) @ down.
     head: f32[d, k], a copy on every device; the loss of a microbatch is the
     mean of `(a @ head - y) ** 2`.
     x, y: f32[M, rows, d] and f32[M, rows, k], M microbatches, a copy on every
     device.
-    mesh: with one Auto axis, "stage", of size n.
+    mesh: a mesh with one Auto axis, "stage", of size n.
     Returns the mean of the M losses, f32[]; its gradient with respect to w,
     sharded the same way as w; and its gradient with respect to `head`, a copy
     on every device. The function is compiled with `jit`.
     Budget: M + n - 1 permutes of a microbatch's activations forward and the
-    same number back, and one all-reduce each of `head` and of the loss. Keep in
-    memory only the input of each tick.
+    same number back, and one all-reduce each of the gradient of `head` and of
+    the loss. Keep in memory only the input of each tick.
 
     让损失和梯度都通过流水线。
 
@@ -141,15 +141,15 @@ def pipelined(
 
 
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
-    """Add up the gradients of the table that embedding and head share.
+    """Add up both gradients of the table that embedding and head share.
 
     g: f32[n, V, d], sharded with `P("stage")`. On the first device it is the
-    gradient of the embedding, on the last that of the head. The other devices
-    hold arbitrary numbers.
-    mesh: with one axis, "stage", of size n ≥ 2.
-    Returns f32[n, V, d], sharded the same way: the sum of both on the first and
-    on the last device, zeros on the others. The function is compiled with
-    `jit`.
+    gradient from the embedding, on the last the gradient from the head. The
+    other devices hold arbitrary numbers.
+    mesh: a mesh with one axis, "stage", of size n ≥ 2.
+    Returns f32[n, V, d], sharded the same way: the sum of both gradients on the
+    first and on the last device, zeros on the others. The function is compiled
+    with `jit`.
     Budget: at most two collective-permutes, each of one table, and no other
     collective.
 

@@ -17,10 +17,10 @@ from jax.sharding import Mesh
 def from_state_dict(there: dict, tables: set[str]) -> dict:
     """Convert PyTorch's weights for JAX, with layers stacked for `lax.scan`.
 
-    there: NumPy arrays by PyTorch's names, such as "logits.weight" or, for the
-    third layer, "blocks.2.up.weight"; in any order. All layers have the same
-    arrays.
-    tables: names of the weights of nn.Embedding. Every other array with two
+    there: a dict from PyTorch's names to NumPy arrays, in any order. The names
+    are such as "logits.weight" or, for the third layer, "blocks.2.up.weight".
+    All layers have the same arrays.
+    tables: the names of the nn.Embedding weights. Every other array with two
     dimensions is the weight of an nn.Linear, [out, in].
     Returns a dict. An array outside the layers keeps its name. "blocks" is a
     dict with an entry for each array of a layer ("up.weight"): the arrays of
@@ -47,13 +47,13 @@ def multiple(
 ) -> tuple[float, str]:
     """Say whether this gradient is summed, and what each device gets.
 
-    In `shard_map` over n devices, w comes with `P()` and the rows with
-    `P("data")`, the same number on each device. The loss is the mean over the
-    rows that a device sees. The gradient in question is taken with respect to
-    w:
-    check_vma: as `shard_map` gets it.
-    cast: whether w is first cast, `lax.pcast(w, "data", to="varying")`. Only
-    with `check_vma=True`.
+    In `shard_map` over n devices, w has the spec `P()` and the rows have the
+    spec `P("data")`, with the same number of rows on each device. The loss is
+    the mean over the rows that a device sees. The gradient in question is taken
+    with respect to w.
+    check_vma: the argument of `shard_map`.
+    cast: whether w is first cast with `lax.pcast(w, "data", to="varying")`.
+    This happens only with check_vma=True.
     of: the function whose gradient is taken: "loss", "pmean" (of the loss) or
     "psum" (of the loss).
     then: the operation on the gradient: "nothing", "pmean" or "psum".
@@ -87,10 +87,10 @@ def global_batch(
 
     order: the numbers of all rows, shuffled for this epoch; the same in each
     process.
-    step: the step of the epoch, counted from 0; all its rows exist.
+    step: the step of the epoch, counted from 0. It is a full step.
     processes: the number of processes, n. DistributedSampler appends the first
     numbers of `order` until n divides its length, and gives process r every
-    n-th, beginning with the one at index r.
+    n-th number, beginning with the one at index r.
     rows: the rows of a micro-batch in one process. A DataLoader splits the rows
     of a process into such batches, in order.
     micro: the number of micro-batches in a step.

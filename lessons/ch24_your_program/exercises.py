@@ -109,17 +109,17 @@ def apart_after_restart(
 ) -> int:
     """Find the first step in which a restarted training run differs.
 
-    start: start() gives the first state.
-    step: step(state, batch) gives (state, loss). It may change the state that
+    start: start() returns the first state.
+    step: step(state, batch) returns (state, loss). It may change the state that
     it is given.
-    save, load: save(state) is the content of a checkpoint, a string; load(text)
-    turns it into a state again.
-    batches: one for each step.
+    save, load: save(state) returns the content of a checkpoint, a string;
+    load(text) turns it into a state again.
+    batches: a list with one batch for each step.
     at: the training is stopped before step `at`, counted from 0, and continues
     from a checkpoint written there.
-    Returns the number of the first step whose loss differs from that of a
-    training run that was never stopped, by more than 1e-9 times the latter; -1
-    if there is none.
+    Returns the number of the first step whose loss differs from the loss of a
+    run that was never stopped, or -1 if there is none. Two losses differ if
+    they are more than 1e-9 times the loss of the latter run apart.
 
     训练重新启动后，从哪一步起与原来不同？
 

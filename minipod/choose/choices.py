@@ -41,7 +41,7 @@ class Choice:
 
 
 def choices(of: Model, on: str) -> list[Choice]:
-    """List all layouts that the slice and the batch allow: first those that fit, then those that may, each by speed.
+    """List all layouts that the slice and the batch allow: first those that fit, then those that may, both by speed.
 
     on: a slice, such as v5e:8x8. ValueError, in one sentence, for an unknown slice name, for a batch that no mesh
     divides, and for a model that fits in no layout.

@@ -35,7 +35,7 @@ print(jax.jit(jax.shard_map(one, mesh=mesh, in_specs=(), out_specs=jax.P()))())
 
 
 def examine() -> list[Finding]:
-    """Return all findings of this machine. Takes a few seconds, because it starts JAX three times."""
+    """Return all findings about this machine. Takes a few seconds, because it starts JAX three times."""
     findings = [minipod(), python(), *map(package, ("jax", "jaxlib")), system()]
     if platform.system() == "Windows":  # nothing below is of use there
         return findings

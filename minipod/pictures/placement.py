@@ -19,7 +19,7 @@ CELLS = 64
 
 
 def mesh(mesh: Mesh) -> Picture:
-    """Draw the devices of `mesh` at their positions in it. Leading axes, if there are more than two, get panels.
+    """Draw the devices of `mesh` at their positions in it, on its last two axes; there is a panel for each other index.
 
     TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
     """

@@ -18,10 +18,10 @@ _STYLE = re.compile(r"<style>.*?</style>", re.S)
 
 @dataclass(frozen=True)
 class Player:
-    """Frames in order of time. A notebook shows it like a picture.
+    """A sequence of frames. A notebook shows it like a picture.
 
-    sentences: text of each frame. heard: that, and which device sent what to which. alt: everything in words. grows:
-    whether each frame contains the ones before it, so that without a script the last one is enough.
+    sentences: text of each frame. heard: the same text for screen readers, with what the devices send. alt: all frames
+    in words. grows: whether each frame contains the ones before it, so that without a script the last one is enough.
     """
 
     frames: tuple[Picture, ...]

@@ -86,10 +86,10 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
-    """Return all meshes with these axis names in which each axis takes whole axes of a slice's torus: axis name → size.
+    """Return all meshes with these axis names whose axes take whole axes of a slice's torus, as dicts of sizes.
 
     They are sorted by the size of the first axis, the largest first: `[{"data": 16, "model": 1}, {"data": 4, …}, …]`.
-    Over several slices, the first axes cross them. A host of GPUs has no torus: every product of sizes is a layout.
+    If `on` is several slices, the first axes cross slices. A host of GPUs has no torus, so any sizes will do.
     """
     slice_ = slice_of(on)
     if slice_.generation.platform == "cuda":

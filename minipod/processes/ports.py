@@ -77,7 +77,7 @@ def wait_for_listener(address: str, seconds: float) -> bool:
 
 @contextlib.contextmanager
 def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
-    """Reserve `count` of the at most `most` slots that all processes of this user share on this machine.
+    """Reserve `count` of the slots that all processes of this user share on this machine; there are `most` of them.
 
     A slot is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError if there
     are not enough of them within `seconds`.

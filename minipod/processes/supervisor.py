@@ -31,7 +31,7 @@ def fork() -> int:
 
 
 def close_inherited(*keep: int) -> None:
-    """In a forked child: close what the parent has open, except for the standard three and `keep`.
+    """In a forked child, close the files that the parent has open, except for the standard streams and `keep`.
 
     For code that must not reach the parent's files, such as a learner's answer.
     """

@@ -35,7 +35,7 @@ def _quietly() -> Iterator[None]:
 def read(path: str | Path, *texts: str) -> Profile:
     """Return the profile in a file, or the newest in a folder that was given to `jax.profiler.trace`.
 
-    If the recording has a file for each host, each is a process, with its own clock (`together` aligns clocks).
+    If the recording has a file for each host, each file counts as a process with its own clock; `together` aligns them.
 
     texts: `compiled.as_text()` of the programs that ran; they show what each operation is, and which devices share a
     collective. Without them, a collective is recognised by its name, and all devices are assumed to share it.

@@ -21,10 +21,10 @@ def assert_traffic(
     along: str | None = None,
     mesh: Any = None,
 ) -> None:
-    """Fail unless each device sends `sent` bytes, or at most `most`, and by no collective but those in `only`.
+    """Fail unless each device sends `sent` bytes, or at most `most`, and uses only the collectives in `only`.
 
     sent, most  bytes that leave one device (ring model; a collective in a loop counts once per iteration)
-    only        such as {"all-reduce"}; an empty set says that nothing at all may be sent
+    only        a set such as {"all-reduce"}; if it is empty, nothing at all may be sent
     along       count only what crosses this mesh axis
     mesh        needed if the arguments name none
     """

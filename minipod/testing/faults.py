@@ -30,7 +30,7 @@ def arm(faults: list[Fault], note: Path) -> None:
 
 
 def reach(step: int) -> None:
-    """Say in the program that `step` begins. A test's `fault` marker for this process and step strikes here."""
+    """Mark the beginning of `step` in a program. A test's `fault` marker for this process and step strikes here."""
     for fault in [fault for fault in _armed if fault.step == step]:
         _armed.remove(fault)
         _note[0].touch()

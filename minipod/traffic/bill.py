@@ -36,7 +36,7 @@ class Bill(list[Collective]):
     """The collectives of one program: a list.
 
     compiled_for: the kind of machine for which the program was compiled, "CPU", "TPU" or "GPU"; empty if that is not
-    known, and for slices of this list. Another compiler may send different bytes for the same function.
+    known, and for slices of this list. A program by another compiler may send different bytes for the same function.
     """
 
     compiled_for: str = ""
@@ -70,7 +70,7 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
 def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
     """List the collectives of `function`, compiled for `args` but not run.
 
-    function: jitted or not. args: arrays, NumPy arrays or ShapeDtypeStructs. mesh: default, the mesh of the first
+    function: jitted or not. args: arrays, NumPy arrays or ShapeDtypeStructs. mesh: if not given, the mesh of the first
     argument with a NamedSharding, or else of the compiled program's inputs or outputs. TypeError for a compiled
     program; otherwise the errors of JAX and of `read`.
     """
@@ -120,7 +120,7 @@ def total(collectives: Sequence[Collective]) -> int | float:
 
 
 def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
-    """Return the bytes that each of `devices` devices sends for a collective over an array of `size` bytes, by a ring.
+    """Return the bytes that each of `devices` devices sends for a collective over an array of `size` bytes, in a ring.
 
     With n devices: 2(n-1)/n of the array for an all-reduce; (n-1)/n for an all-gather (`size`: of the result), a
     reduce-scatter (`size`: of the input) and an all-to-all; the whole array for a permute and a broadcast. An int if it

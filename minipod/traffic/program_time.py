@@ -19,11 +19,11 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
 
     on: a `Link`, or the name of one in `LINKS`. mesh: a `Mesh` or `AbstractMesh`, needed for collectives over several
     axes and for permutes beyond the next device. If its devices are TPUs, real ones or those of `minipod.pods.mesh`,
-    their coordinates say on which axes of the torus the mesh lies, and their slices what crosses the network between
-    slices; otherwise the axes of the mesh are taken as those of the machine. Of a conditional's branches, the slowest
-    counts.
+    their coordinates say on which axes of the torus the mesh lies, and their slices say which bytes cross the network
+    between slices; otherwise the axes of the mesh are taken as those of the machine. A conditional takes as long as its
+    slowest branch.
     ValueError for an unknown name, a mesh that is not the program's, groups that are not boxes of the torus, and loops
-    of unknown length; for the last two, `at_least` has a lower bound.
+    of unknown length; for such groups and loops, `at_least` estimates a lower bound.
     """
     estimates = _estimates(collectives, on, mesh)
     for c, (_, why) in zip(collectives, estimates, strict=True):

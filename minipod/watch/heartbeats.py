@@ -16,8 +16,10 @@ class Beat:
     """The latest report of one process about itself.
 
     clock    the uncorrected clock of its host; durations are measured by the process itself
-    doing    start, own (its part of a step), together (needs the others), between (steps) or ended; for `seconds`
-    started  start time of the process, in the kernel's units; `namespace`: the pid namespace in which `pid` is valid
+    doing    start, own (its part of a step), together (needs the others), between (steps) or ended
+    seconds  how long it has been doing that
+    started  start time of the process, in the kernel's units
+    namespace  the pid namespace in which `pid` is valid
     silent   seconds that the watcher has waited for the next report
     ahead    seconds by which its host's clock is ahead of the disk's
     """

@@ -47,7 +47,7 @@ def once(folder: str | Path, limit: float = LIMIT, for_prometheus: bool = False)
     """Print the current state, as a table or in the Prometheus text format. Returns whether anything is wrong.
 
     It takes a second, or longer if a process writes nothing: it then waits until the process counts as silent. Raises
-    the same as `watch`.
+    the same errors as `watch`.
     """
     looking, limit, end = Folder(folder), _checked(limit), None
     while True:

@@ -37,10 +37,11 @@ LIMIT = 120.0  # seconds for an answer, on a busy machine too
 # Dozens of answers are compiled, and each runs a few times: compiling costs more than what it saves.
 QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 DESCRIPTION = (
-    "Check a chapter: its files are complete, right answers pass, each known mistake is recognised and behaves like no "
-    "other, and other wrong answers are caught. Prints one line for each fault. Other answers are optional: "
-    "functions of tests/data/other_answers/CHAPTER.py, named by the verdict that they should get: rows_of__right or "
-    "rows_of__right_sorted; rows_of__MISTAKE for a known mistake spelled differently; any other rows_of__NAME is wrong."
+    "Check a chapter: its files are complete, right answers pass, each known mistake is recognised and differs from "
+    "every other, and other wrong answers are caught. Prints one line for each fault. Other answers are optional. They "
+    "are functions of tests/data/other_answers/CHAPTER.py, and their names give the verdict that they should get: "
+    "rows_of__right or rows_of__right_sorted for a right answer, rows_of__MISTAKE for a known mistake that is written "
+    "differently, and any other rows_of__NAME for a wrong answer."
 )
 
 
@@ -200,10 +201,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument(
-        "--root", type=Path, default=HERE, help="the project, with lessons/, solutions/ and tests/ (default: this one)"
+        "--root", type=Path, default=HERE, help="folder with lessons/, solutions/ and tests/ (default: this project)"
     )
-    parser.add_argument("--optimized", action="store_true", help="compile the answers as learners' are: takes longer")
-    parser.add_argument("--shorter", action="store_true", help="of tests/data/other_answers, judge only the right ones")
+    parser.add_argument(
+        "--optimized", action="store_true", help="compile answers with the same settings as learners' answers (slower)"
+    )
+    parser.add_argument(
+        "--shorter", action="store_true", help="judge only the right answers of tests/data/other_answers"
+    )
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     lessons = chapters.lessons_in(root / "lessons")

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--mistakes", nargs="+", metavar="WHY", default=list(templates.STUBS), help="a name for each known mistake"
     )
     parser.add_argument(
-        "--root", type=Path, default=HERE, help="the project, with lessons/, solutions/ and book/ (default: this one)"
+        "--root", type=Path, default=HERE, help="folder with lessons/, solutions/ and book/ (default: this project)"
     )
     options = parser.parse_args(arguments)
     root = options.root.resolve()

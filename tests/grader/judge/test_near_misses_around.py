@@ -196,7 +196,7 @@ def test_a_learner_reads_it(tmp_path):
     (lesson / "test_exercises.py").write_text(TRACED + tests)
     answer(root, "ch90_one", NEARLY)
     answer(root, "ch96_left", "import jax\nimport numpy as np\n\n" + "\n\n\n".join(LEFT.values()) + "\n")
-    left = "on the way they leave the devices"
+    left = "leave the devices during the computation"
     rows = check(root).rows
     for name, words in {
         "ch90_one.double": "rolled by 2 along dimension 0",
