@@ -47,6 +47,42 @@ def test_a_fault_of_each_kind_is_noticed_and_named(fault):
         assert all(found[:8] != [f"{8 * k}." for k in range(1, 9)] for found in numbers)
 
 
+START = """
+import os, jax, numpy as np
+from jax import P
+from jax.experimental import multihost_utils
+from minipod.cluster import launch_arguments
+from minipod.expect import expect_error
+
+jax.config.update("jax_num_cpu_devices", (int(os.environ["MINIPOD_PROCESS"]) or UNEVEN) + 1)
+jax.distributed.initialize(**launch_arguments())
+cut = jax.NamedSharding(jax.make_mesh((jax.device_count(),), ("i",)), P("i"))
+"""
+SAYS = {
+    "with different numbers of devices no value is exchanged": """
+for exchange in (
+    lambda: multihost_utils.process_allgather(np.float32(1)),
+    lambda: multihost_utils.broadcast_one_to_all(np.float32(1)),
+    lambda: multihost_utils.sync_global_devices("here"),
+    lambda: jax.device_put(np.ones(jax.device_count()), cut),
+):
+    with expect_error(ValueError, "cannot reshape"):
+        exchange()
+""",
+    "device_put takes nan for a difference": """
+with expect_error(AssertionError, "not the same on each process"):
+    jax.device_put(np.full(jax.device_count(), np.nan), cut)
+""",
+}
+
+
+@pytest.mark.parametrize("says", SAYS)
+def test_what_chapters_11_and_12_say_of_device_put_and_of_uneven_processes(says, tmp_path):
+    uneven = "2" if "different" in says else "1"
+    (tmp_path / "says.py").write_text(START.replace("UNEVEN", uneven) + SAYS[says])
+    assert cluster.run(tmp_path / "says.py").codes == [0, 0]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("turn", [1, *rarely(2, 3)])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
