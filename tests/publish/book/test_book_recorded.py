@@ -107,7 +107,7 @@ def test_a_line_of_what_a_cell_says_executes_its_page_and_is_named(folder, outpu
     small_book.edit(folder, "first", ("print(1 + 1)", "print(1 + 2)"), editions=("en",))
     assert outputs().ran == 2 and not outputs().made
     said = f"note: {FIRST} was recorded from other code (its cells, lessons/first/figures.toml changed): not used "
-    assert set(capsys.readouterr().out.splitlines()) == {said + "(`make record PAGES=first` writes it anew)"}
+    assert set(capsys.readouterr().out.splitlines()) == {said + "(`make record PAGES=first` records it again)"}
 
 
 def one_cell_less(text: str) -> str:
