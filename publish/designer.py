@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from lessons.designer.held_against import LARGE
 from minipod import traffic
 from minipod.chips import CHIPS
 from minipod.choose import SHAPES, Model
@@ -40,17 +41,7 @@ PACED = (
     ("all-reduce", ("tensor",)),
 )
 # Chapter 9's model of 201 million parameters, f32, of which everything is kept.
-BOOK = Model(
-    256 * 1024 * 2 + 32 * 1024 + 16 * (4 * 1024**2 + 2 * 1024 * 4096),
-    16,
-    1024,
-    1,
-    32,
-    weight=4,
-    gradient=4,
-    state=4,
-    again=False,
-)
+BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, state=4, again=False)
 
 
 def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:
@@ -143,7 +134,7 @@ def models() -> dict[str, dict[str, object]]:
 
 
 def machines() -> dict[str, dict[str, object]]:
-    """Return the plans in the file, unchanged."""
+    """Return the machines in the file, unchanged."""
     lines = files.read(FILE).splitlines() if FILE.exists() else []
     parts = (re.fullmatch(r'("[^"]+"): (\{"devices".*\}),?', line) for line in lines)
     return {json.loads(match[1]): json.loads(match[2]) for match in parts if match}
