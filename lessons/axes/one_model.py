@@ -8,6 +8,7 @@ takes a mesh, whose axes are of these six, and returns (step, arguments).
 
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 
 import jax
 import jax.numpy as jnp
@@ -121,12 +122,13 @@ def experts(x, w, axes, room):
     """Two experts for each token, as in lessons/ch21_experts/packed.py."""
     b, t, d = x.shape
     x, n = x.reshape(-1, d), w["router"].shape[-1]
-    gate, who = lax.top_k(jax.nn.softmax(x @ w["router"]), 2)
+    scores = jax.nn.softmax(x.astype(jnp.float32) @ w["router"])
+    gate, who = lax.top_k(scores, 2)
     gate /= gate.sum(-1, keepdims=True)
-    places = int(room * len(x) * 2 / n)
+    places = ceil(room * len(x) * 2 / n)
     e = who.T.reshape(-1)
     order = jnp.argsort(e)
-    place = jnp.arange(e.size)
+    place = jnp.arange(e.size, dtype=e.dtype)
     place -= jnp.searchsorted(e[order], jnp.arange(n))[e[order]]
     before = jnp.zeros_like(e).at[order].set(place).reshape(2, -1).T
     slot = jnp.where(before < places, who * places + before, n * places)
@@ -143,7 +145,8 @@ def experts(x, w, axes, room):
     if "expert" in axes:
         box = lax.all_to_all(box, "expert", 1, 0, tiled=True)
     back = box.reshape(-1, d).at[slot].get(mode="fill", fill_value=0)
-    return jnp.sum(gate[..., None] * back, 1).reshape(b, t, d)
+    y = jnp.sum(gate[..., None] * back, 1)
+    return y.astype(x.dtype).reshape(b, t, d)
 
 
 def layers(x, w, axes, room):

@@ -68,5 +68,5 @@ def loss(p, tokens, specs, dtype=F32, keep=not_whole):
     x, _ = lax.scan(jax.checkpoint(one, policy=keep), x, layers)
     w = full("logits", p["logits"])
     logits = jnp.dot(norm(x), w, preferred_element_type=F32)
-    right = jax.nn.one_hot(tokens[:, 1:], w.shape[-1])
+    right = jax.nn.one_hot(tokens[:, 1:], w.shape[-1], dtype=F32)
     return -jnp.mean(jnp.sum(right * jax.nn.log_softmax(logits), axis=-1))

@@ -35,7 +35,8 @@ def _written(cache, layer, new, first, low):
     one = length == 1
     at = jnp.clip(first - low, 0, room - 1) if one else 0
     size = 1, 1 if one else room, *new.shape[1:]
-    old = lax.dynamic_slice(cache, (layer, at, *rest), size)[0]
+    at = [jnp.int32(i) for i in (layer, at, *rest)]  # in x64, too
+    old = lax.dynamic_slice(cache, at, size)[0]
     if one:  # only the device that holds this time has something to write
         mine = (first >= low) & (first < low + room)
     else:  # a prompt or a chunk of one: what of it belongs to this device?
@@ -45,7 +46,7 @@ def _written(cache, layer, new, first, low):
         place = low - first + jnp.arange(room).reshape(-1, *[1 for _ in rest])
         mine = (place >= 0) & (place < length)
     new = jnp.where(mine, new, old)[None].astype(cache.dtype)
-    return lax.dynamic_update_slice(cache, new, (layer, at, *rest))
+    return lax.dynamic_update_slice(cache, new, at)
 
 
 def attend(q, cache, layer, first, low=0):

@@ -9,7 +9,7 @@ from jax import lax
 
 def places(factor, tokens, experts, k=2):
     """The capacity: places of a device with these tokens at one expert."""
-    return max(1, ceil(factor * tokens * k / experts))
+    return ceil(factor * tokens * k / experts)
 
 
 def queue(who, experts):
@@ -18,7 +18,7 @@ def queue(who, experts):
     e = who.T.reshape(-1)
     order = jnp.argsort(e)  # stable: equal ones stay in their order
     first = jnp.searchsorted(e[order], jnp.arange(experts))
-    place = jnp.arange(e.size) - first[e[order]]
+    place = jnp.arange(e.size, dtype=e.dtype) - first[e[order]]
     return jnp.zeros_like(e).at[order].set(place).reshape(who.T.shape).T
 
 

@@ -32,7 +32,7 @@ def loss(w, tokens, early=True):
         return (lax.ppermute(x, "stage", to_next), total), None
 
     nothing = jnp.zeros((tokens.shape[1], LENGTH, WIDTH))
-    start = varying((nothing, jnp.float32(0)))
+    start = varying((nothing, jnp.zeros(())))
     ticks = jnp.arange(microbatches + last)
     (_, total), _ = lax.scan(tick, start, ticks)
     return lax.psum(total, "stage") / microbatches

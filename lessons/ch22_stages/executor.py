@@ -73,7 +73,7 @@ def executor(rows):
             p, mine = chunk * stages + s, tokens[m]
             x = lax.cond(p == 0, lambda: embedded(w, mine), lambda: x)
             x = layers(part_of(w, chunk, 0), x)
-            none = varying(jnp.float32(0))
+            none = varying(jnp.zeros(()))
             loss = lax.cond(p == last, lambda: head(w, x, mine), lambda: none)
             return x, loss / len(tokens)
 
@@ -90,7 +90,7 @@ def executor(rows):
         def backward(state, op):
             x, dy = read(state["box"], op[3]), read(state["box"], op[4])
             _, back = jax.vjp(lambda w, x: piece(w, x, op[1], op[2]), w, x)
-            dw, dx = back((dy, varying(jnp.float32(1))))
+            dw, dx = back((dy, varying(jnp.ones(()))))
             return state | {"g": jax.tree.map(jnp.add, state["g"], dw)}, dx
 
         def tick(state, ops):  # ops: int32[stages, 7], what all do now
@@ -105,7 +105,7 @@ def executor(rows):
 
         state = {
             "box": varying(jnp.zeros((slots, *shape))),
-            "loss": varying(jnp.float32(0)),
+            "loss": varying(jnp.zeros(())),
             "g": jax.tree.map(jnp.zeros_like, w),
         }
         state, _ = lax.scan(tick, state, jnp.array(code))

@@ -1,7 +1,7 @@
 """The page «axes»: one model is cut in six ways, and what each way sends is what a formula says, row by row."""
 
 from functools import partial
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 
 import jax
@@ -51,7 +51,7 @@ ATTENTION = WIDTH * (WIDTH + 2 * 1024 + WIDTH)  # parameters of a layer
 MLP = 2 * WIDTH * 16384
 WEIGHTS = 2 * LAYERS * (ATTENTION + MLP)  # bytes
 ACTIVATION = 2 * TOKENS * WIDTH
-BOX = 2 * 8 * int(1.25 * TOKENS / N * 2 / 8) * WIDTH  # 8 experts, their places on one device
+BOX = 2 * 8 * ceil(1.25 * TOKENS / N * 2 / 8) * WIDTH  # 8 experts, their places on one device
 OTHERS = 2 * LAYERS * (ATTENTION + WIDTH * 8)  # and the router
 BY_HAND = {
     "data": 2 * WEIGHTS * (N - 1) // N,
