@@ -47,14 +47,14 @@ def equal_steps(
     mine: np.ndarray,
     size: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Split this process's rows into as many batches as every process makes.
+    """Split this process's rows into batches, the same number in every process.
 
     mine: f32[rows, columns], this process's own rows. Other processes have a
     different number of rows, perhaps none.
     size: the number of rows in one batch.
 
     Take the number of steps that the process with the most rows needs for all
-    of its rows. Fill one batch after the other; the remaining rows are zero.
+    of its rows. Fill one batch after the other, and set the remaining rows to zero.
     Returns (batches, mask).
     batches: f32[steps, size, columns].
     mask: bool[steps, size], True for a real row.

@@ -125,7 +125,7 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     Two calls are the same if name and line are the same. The lists need not end
     at the same call, and some may end before the first difference; at the first
     difference, at least three lists still have a call. All processes but one
-    are right, and so make the same calls.
+    are right and so make the same calls.
     Returns (process, line): the process whose call first differs from the calls
     of the others, and the line of that call. (If that process left out a call,
     the fault is before this line.)

@@ -25,8 +25,8 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     The ring works in steps. In a step, every device passes one piece,
     `size` / n bytes, to the next device, all at the same time. A hop takes its
     latency plus the time to transfer the piece at its rate. The next step
-    begins when the last hop of this one is done. There are n-1 steps to add up
-    the pieces and n-1 steps to distribute the sums.
+    begins when the slowest hop of this one is done. There are n-1 steps to add
+    up the pieces and n-1 steps to distribute the sums.
     Returns the number of seconds.
 
     环上各跳有快有慢，预测一次 all-reduce 需要的时间。
@@ -46,7 +46,7 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
 
 
 def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Add up the rows of all devices, and send little between hosts.
+    """Add up the rows of all devices, but send little between hosts.
 
     x: f32[n, m], one row on each of the n devices, that is, sharded with
     `P(("host", "device"))`; m is a multiple of d.
@@ -114,8 +114,8 @@ def bytes_leaving(
     process: the number of the process of each position.
     size: the number of bytes on each device, a multiple of every group's
     length.
-    Returns a dict that maps every process in `process` to the bytes that its
-    devices send to devices of other processes, an int; 0 if there are none.
+    Returns a dict that maps every process in `process` to the number of bytes,
+    an int, that its devices send to devices of other processes, perhaps 0.
 
     求各个进程分别有多少字节发往别的进程。
 

@@ -22,13 +22,13 @@ def sbatch_file(
     program: the path of a Python file.
     nodes: the number of machines.
     a_node: the number of processes on each machine.
-    minutes: the time in minutes after which Slurm must end the job.
+    minutes: the time limit of the job, in minutes.
     submit: submit(text) takes the whole script as one string and returns a dict
-    of what Slurm would do with it. It does not need Slurm, and it raises
+    that says what Slurm would do with it. It does not need Slurm, and it raises
     ValueError for anything that `sbatch` would refuse.
 
     If one process fails, the others must end, too, and everything that a
-    process prints must be in the log at once.
+    process prints must appear in the log at once.
     Returns the dict that `submit` returned.
 
     写一份批处理脚本，用 Slurm 在集群上启动一个程序。
@@ -59,11 +59,11 @@ def arguments_by_hand(
     a_gpu_each: True for one process per GPU, False for one process per host
     with all of its GPUs.
     port: a port that is free on every host.
-    Returns a list with one dict per process, in the order of their numbers,
-    host after host: "host", the host where the process is started;
-    "coordinator_address", "num_processes", "process_id"; and
-    "local_device_ids", the list of its GPUs, numbered as on its host. There is
-    no launcher.
+    Returns a list with one dict per process. The processes are numbered host
+    after host, and the list is in this order. Each dict has "host", the host
+    where the process is started; "coordinator_address", "num_processes" and
+    "process_id"; and "local_device_ids", the list of the process's GPUs, with
+    their numbers on that host. There is no launcher.
 
     没有启动器时，列出每个进程该给 `jax.distributed.initialize` 传的参数。
 
@@ -83,12 +83,12 @@ def arguments_by_hand(
 
 
 def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
-    """Find the launcher that JAX will recognise, from the environment alone.
+    """Find the launcher that JAX will recognise from the environment alone.
 
     environ: the environment variables of one process. More than one launcher
-    may have left some.
-    Returns (name, process_id, num_processes) as a bare
-    `jax.distributed.initialize()` would determine them, or None if JAX would
+    may have set some of them.
+    Returns (name, process_id, num_processes), as `initialize()` without
+    arguments would determine them, or None if JAX would
     find no launcher. `name` is "ompi", "slurm" or "gketpu". Assume that there
     is at most one TPU slice, that a host has TPUs if TPU_WORKER_HOSTNAMES or
     TPU_PROCESS_ADDRESSES is set, that nothing runs on Google's virtual machines
@@ -118,8 +118,8 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     "process_id", "num_processes" and "coordinator_address", and the number of
     its local devices, "devices".
     expected: the number of processes that should have started.
-    Returns (word, ids) for the first of these that holds, where `ids` are the
-    ids of the processes concerned, ascending, each once:
+    Returns (word, ids) for the first of these cases that applies. `ids` lists
+    the ids of the processes concerned, in ascending order, each only once:
     - ("count", …): processes whose num_processes is not `expected`;
     - ("twice", …): ids that more than one process has;
     - ("missing", …): ids below `expected` that no process has;
