@@ -126,7 +126,7 @@ def attend_int8(
 
     q: f32[h, d], the token's queries. Query head j uses head j // (h / g) of
     k and v. A score is the product of query and key over √d.
-    k, v: i8[T, g, d], all filled; the key at time t is `k[t]` times
+    k, v: i8[T, g, d], all filled; the key at position t is `k[t]` times
     `k_scale[t]`, and the value is `v[t]` times `v_scale[t]`.
     k_scale, v_scale: f32[T, g].
     Returns f32[h, d].

@@ -15,7 +15,7 @@ from jax.sharding import Mesh
 
 
 def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
-    """Find each choice's place in its expert's queue, the largest gates first.
+    """Find each choice's place in its expert's queue, largest gates first.
 
     who: i32[T, k], the experts that each token has chosen, from 0 to
     `experts - 1`; a token's k experts are different.
