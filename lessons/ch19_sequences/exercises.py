@@ -16,7 +16,7 @@ from jax.sharding import Mesh
 def merge_parts(
     values: jax.Array, tops: jax.Array, totals: jax.Array
 ) -> jax.Array:
-    """Merge the attention that n devices have computed, each over its keys.
+    """Merge the attention that n devices have computed, each over its own keys.
 
     The keys are split into n parts. For each part, the arguments contain the
     results of the chapter's function `part`, for one head and i queries, with
@@ -53,7 +53,7 @@ def merge_parts(
 def window_attention(
     q: jax.Array, k: jax.Array, v: jax.Array, window: int, mesh: Mesh
 ) -> jax.Array:
-    """Attend only to the last few positions of a sequence that is sharded.
+    """Attend only to the last few positions of a sharded sequence.
 
     q, k, v: f32[b, T, h, d]: batch, positions, heads, the width of a head.
     Sharded along the positions, with `P(None, "s")`: a device has a block of
@@ -67,10 +67,10 @@ def window_attention(
     Budget: collective-permutes only. Let `back` be (window - 1) / (T / n),
     rounded up, and at most n - 1. A device sends at most the bytes of `back`
     blocks of k and of the same number of blocks of v. In addition to arguments
-    and result it needs at most room for the scores of 12 pairs of blocks,
-    f32[b, h, T / n, T / n] each, and for 24 blocks of k. And it computes at
-    most 1.5 times the products of the solution, which computes 1 + `back` pairs
-    of blocks.
+    and result it needs memory for at most the scores of 12 pairs of blocks,
+    f32[b, h, T / n, T / n] each, and 24 blocks of k. It computes at most 1.5
+    times the products of the solution, which computes 1 + `back` pairs of
+    blocks.
 
     序列已经切开，每个位置只看自己和前面最近的几个位置。
 
@@ -98,14 +98,14 @@ def ulysses_grouped(
 
     q: f32[b, T, h, d]: batch, positions, heads, the width of a head. Sharded
     along the positions, with `P(None, "s")`; n divides T and h.
-    k, v: f32[b, T, g, d], sharded like q; g divides n, and g < n. The query
-    head j uses the head j // (h / g) of k and v.
+    k, v: f32[b, T, g, d], sharded like q; g divides n, and g < n. Query head
+    j uses head j // (h / g) of k and v.
     mesh: n devices on one Auto axis, "s".
     Returns the causal attention, f32[b, T, h, d], sharded along the positions
     again, like q. A score is the product of query and key over √d. The function
     is compiled with `jit`.
-    Budget: all-to-alls only. With Q and K, the bytes of a device's block of q
-    and of k, it sends at most (n-1)/n * (2 * Q + 2 * K * n / g) bytes: q and
+    Budget: all-to-alls only. If a device's block of q has Q bytes and its block
+    of k has K, it sends at most (n-1)/n * (2 * Q + 2 * K * n / g) bytes: q and
     the result once each, k and v once each with every head repeated n / g
     times.
 
@@ -131,7 +131,7 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Rotate each position by its own angle when positions are in zigzag order.
 
     x: f32[T, d], a row for each position, its rows sharded with `P("s")`; d is
-    even, 2 n divides T. The rows are in the order of the chapter's zigzag: the
+    even, and 2 n divides T. The rows are in the order of the chapter's zigzag: the
     sequence is split into 2 n chunks, and device i has first chunk i, then
     chunk 2 n - 1 - i, with i and chunks counted from 0 and the rows of a chunk
     in order.

@@ -80,7 +80,7 @@ def decode_step(
     at: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Compute one layer's attention for one token, with a cache split by head.
+    """Compute one layer's attention for one token, with a cache split by heads.
 
     x: f32[b, D], the token's numbers, on every device.
     w: "q": f32[D, h, d], "k" and "v": f32[D, g, d], each sharded with `P(None,
@@ -122,11 +122,11 @@ def attend_int8(
     v: jax.Array,
     v_scale: jax.Array,
 ) -> jax.Array:
-    """Attend one token to an int8 KV cache.
+    """Let one token attend to an int8 KV cache.
 
-    q: f32[h, d], the token's queries. The head j uses the head j // (h / g) of
+    q: f32[h, d], the token's queries. Query head j uses head j // (h / g) of
     k and v. A score is the product of query and key over √d.
-    k, v: i8[T, g, d], all filled; the key at time t is `k[t]` times
+    k, v: i8[T, g, d], all filled; the key at position t is `k[t]` times
     `k_scale[t]`, and the value is `v[t]` times `v_scale[t]`.
     k_scale, v_scale: f32[T, g].
     Returns f32[h, d].

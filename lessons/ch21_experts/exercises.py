@@ -15,7 +15,7 @@ from jax.sharding import Mesh
 
 
 def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
-    """Find each choice's place in its expert's queue, the largest gates first.
+    """Find each choice's place in its expert's queue, largest gates first.
 
     who: i32[T, k], the experts that each token has chosen, from 0 to
     `experts - 1`; a token's k experts are different.
@@ -104,7 +104,7 @@ def balance_loss(
     real: bool[T], sharded the same way; False for padding, which does not count
     in any way. The devices have different numbers of real tokens, and some may
     have none; at least one token of the batch is real.
-    mesh: with one axis, "e", Auto, of size n, which divides T.
+    mesh: a mesh with one Auto axis, "e", whose size n divides T.
     Returns f32[], the same on every device: E times the sum of `f[i] * P[i]`
     over the experts. `f[i]` is the share of expert i in all choices of real
     tokens, `P[i]` the mean of `p[:, i]` over all real tokens. The function is
