@@ -1,5 +1,7 @@
 """Chapter 21: its router computes in f32, and what the page says of places and of the balance loss."""
 
+import importlib.util
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -40,3 +42,8 @@ def test_a_few_tokens_have_at_least_one_place(programs):
     assert packed.places(1.25, 2, 16) == 1 and packed.places(1.25, 32, 16) == 5
     w, x = chosen.drawn(jax.random.key(0), 4, 4, 16), jnp.ones((1, 4))
     np.testing.assert_allclose(packed.experts(w, x, packed.places(1.25, 1, 16))[0], chosen.alone(w, x), rtol=1e-5)
+
+
+def test_jax_has_kernels_for_grouped_products():
+    for name in ("tpu.megablox.gmm", "gpu.ragged_dot_mgpu"):
+        assert importlib.util.find_spec(f"jax.experimental.pallas.ops.{name}"), name
