@@ -27,8 +27,8 @@ def dropout_step(
 ) -> tuple[dict, jax.Array]:
     """Take one data-parallel step of gradient descent for a model with dropout.
 
-    loss: loss(params, x, y, key) returns the mean over the rows in its
-    arguments; `key` decides which elements its dropout drops.
+    loss: loss(params, x, y, key) returns the mean loss over the rows in
+    its arguments; `key` decides which elements its dropout drops.
     params: a dict of f32 arrays, a copy on every device.
     x: f32[rows, features], rows sharded over "data".
     y: f32[rows, outputs], rows sharded over "data".
@@ -234,8 +234,8 @@ def fsdp_step(
 ) -> tuple[dict, jax.Array]:
     """Take one step of gradient descent, fully sharded (FSDP).
 
-    loss: loss(params, x, y) returns the mean over the rows in its arguments. It
-    needs whole `params`.
+    loss: loss(params, x, y) returns the mean loss over the rows in its
+    arguments. It needs whole `params`.
     params: a dict of f32 arrays. If the mesh's size divides dimension 0 of an
     array, this dimension is sharded over "data"; each device has a copy of
     every other array.
