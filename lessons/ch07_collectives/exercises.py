@@ -25,11 +25,10 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: a mesh with one Explicit axis, "x", of size n ≥ 2.
     Returns f32[n, m] with the same sharding, in which every row is the sum of
     all rows of `x`. The function is compiled with `jit`.
-    Budget: each device sends at most 2 (n-1)/n of its row's bytes, by
-    collective-permutes, in a loop or one by one. These are 2 (n-1) pieces of
-    m / n numbers. Each piece goes to a neighbour, so on a ring of TPU v4,
-    counting only bytes, all of it takes as long as 2 (n-1) pieces over one
-    link.
+    Budget: each device sends at most 2 (n-1)/n times the bytes of its row, by
+    collective-permutes, in a loop or one by one. That is 2 (n-1) pieces of
+    m / n numbers. Each piece goes to a neighbour, so on a ring of TPU v4 chips
+    the bytes take as long as 2 (n-1) pieces take over one link.
 
     把数据切成小块，绕环传递，把所有设备上的行加在一起。
 
@@ -49,14 +48,15 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
 def mean_gradient_shards(
     gradients: dict[str, jax.Array], mesh: Mesh
 ) -> dict[str, jax.Array]:
-    """Average all devices' gradients, and keep one piece of the mean on each.
+    """Average all devices' gradients and keep one piece of the mean on each.
 
     gradients: a dict with an array f32[n, a, …] for each parameter. Entry i
     along the first dimension is the gradient that device i has computed, so the
     arrays are sharded with `P("x")`; a is a multiple of n.
     mesh: a mesh with one Explicit axis, "x", of size n.
     Returns a dict with the mean over the devices for each parameter, f32[a, …],
-    its first dimension sharded over "x". The function is compiled with `jit`.
+    with its first dimension sharded over "x". The function is compiled with
+    `jit`.
     Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
     reduce-scatter.
 
@@ -77,7 +77,7 @@ def mean_gradient_shards(
 def to_experts(
     tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Send every token to its expert, and bring the results back.
+    """Send every token to its expert and bring the results back.
 
     tokens: f32[k, d], sharded over "x": each device has k / n tokens.
     expert: i32[k], also sharded over "x", the number of each token's expert.
@@ -112,17 +112,17 @@ def to_experts(
 
 
 def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
-    """Name the collective that has happened, and compute its bytes.
+    """Name the collective that took place and compute its bytes.
 
     before: [n, k] with n ≥ 2, where row i is the block of device i and k is a
     multiple of n, k ≥ 2n. The numbers are random, of any dtype except bool and
     bf16 (which the traffic table shows as the wider type that is sent).
     after: [n, m], where row i is the data of device i afterwards. All devices
-    ran one tiled collective along one axis of n devices. A reduction may take
-    the sum, the largest or the smallest. A permute may leave devices without a
+    ran one tiled collective along one axis of n devices. A reduction may be
+    a sum, a maximum or a minimum. A permute may leave devices without a
     source, and these then hold zeros.
     Returns (name, bytes).
-    name: one of "all-reduce", "all-gather", "reduce-scatter", "all-to-all" and
+    name: one of "all-reduce", "all-gather", "reduce-scatter", "all-to-all" or
     "collective-permute".
     bytes: the number in the column “bytes” of a traffic table.
 

@@ -133,7 +133,7 @@ def mlp_explicit(
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
     b2: f32[features], a copy on every device.
-    mesh: a mesh with the Explicit axes "data" and "model". No mesh has been set
+    mesh: a mesh with the Explicit axes "data" and "model". No mesh is set
     with `set_mesh`.
     Returns (h, out). The function is compiled with `jit`.
     h: f32[rows, hidden], laid out P("data", "model").
@@ -174,9 +174,9 @@ def mlp_explicit(
 def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     """Compute `x @ w` while the rows of `x` travel, without gathering `x`.
 
-    x: f32[rows, features], P("x", None). The compiler, left to itself, would
-    gather all of `x` on every device.
-    w: f32[features, columns], P(None, "x").
+    x: f32[rows, features], laid out P("x", None). For `x @ w`, the
+    compiler would gather all of `x` on every device.
+    w: f32[features, columns], laid out P(None, "x").
     mesh: a mesh with one Explicit axis, "x", whose size n divides `rows` and
     `columns`.
     Returns f32[rows, columns], laid out P(None, "x"). The function is compiled
@@ -184,7 +184,7 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     Budget: each device sends at most n - 1 times the bytes of its part of `x`,
     by collective-permute only. For each permute, there is a product that does
     not wait for it. In addition to the arguments and the result, a device has
-    room for n // 2 + 1 such parts, two more copies of the result, and 1 KiB.
+    room for n // 2 + 1 parts of `x`, two more copies of the result, and 1 KiB.
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
 

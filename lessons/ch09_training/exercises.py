@@ -27,8 +27,8 @@ def dropout_step(
 ) -> tuple[dict, jax.Array]:
     """Take one data-parallel step of gradient descent for a model with dropout.
 
-    loss: loss(params, x, y, key) returns the mean over the rows in its
-    arguments; `key` decides which elements its dropout drops.
+    loss: loss(params, x, y, key) returns the mean loss over the rows in
+    its arguments; `key` decides which elements its dropout drops.
     params: a dict of f32 arrays, a copy on every device.
     x: f32[rows, features], rows sharded over "data".
     y: f32[rows, outputs], rows sharded over "data".
@@ -117,8 +117,8 @@ def gated_mlp(
     Returns f32[rows, d], sharded the same way as `x`. The function is compiled
     with `jit`.
     Budget: only all-reduces of the rows that a device holds. Each device sends
-    at most 2 (m-1)/m of 4 * d bytes for each of these rows, where m is the size
-    of "model".
+    at most 2 (m-1)/m times 4 * d bytes for each of these rows, where m is the
+    size of "model".
 
     实现一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
 
@@ -201,8 +201,8 @@ def two_steps_in_one_memory(
     old one and takes over its memory. Then take two steps with the same batch.
     Returns (state, bytes).
     state: the state after two steps, in its original layout.
-    bytes: the bytes that input and output share on one device, according to the
-    compiled program's `memory_analysis()`.
+    bytes: the number of bytes that input and output share on one device,
+    according to the compiled program's `memory_analysis()`.
 
     用一份状态的内存做两步训练。
 
@@ -234,8 +234,8 @@ def fsdp_step(
 ) -> tuple[dict, jax.Array]:
     """Take one step of gradient descent, fully sharded (FSDP).
 
-    loss: loss(params, x, y) returns the mean over the rows in its arguments. It
-    needs whole `params`.
+    loss: loss(params, x, y) returns the mean loss over the rows in its
+    arguments. It needs whole `params`.
     params: a dict of f32 arrays. If the mesh's size divides dimension 0 of an
     array, this dimension is sharded over "data"; each device has a copy of
     every other array.
@@ -247,8 +247,8 @@ def fsdp_step(
     same way as the old ones; `value` is the mean loss over all rows, f32[], on
     every device. The function is compiled with `jit`.
     Budget: on n devices, each device sends at most (n-1)/n of the bytes of the
-    sharded arrays by all-gather, the same again by reduce-scatter, and by
-    all-reduce 2 (n-1)/n of the bytes of the other arrays plus 16 bytes.
+    sharded arrays by all-gather, the same number again by reduce-scatter,
+    and by all-reduce 2 (n-1)/n of the bytes of the other arrays plus 16 bytes.
 
     做一步完全分片（FSDP）的梯度下降。
 
@@ -274,7 +274,7 @@ def fsdp_step(
 def through_stages(
     layer: Callable, weights: jax.Array, x: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Send a batch through a pipeline, and give the results to every device.
+    """Send a batch through a pipeline and give the results to every device.
 
     layer: layer(w, h) takes f32[d, d] and f32[rows, d] and returns f32[rows,
     d]. For rows of zeros, it may return NaN.

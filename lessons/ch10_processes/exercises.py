@@ -17,7 +17,7 @@ from jax.experimental import multihost_utils  # noqa: F401
 
 
 def who_am_i() -> dict[str, object]:
-    """Report which process this is, and which devices each process has.
+    """Report which process this is and which devices it has.
 
     Returns a dict with four entries:
     - "process": the number of this process, counted from 0;
@@ -25,7 +25,7 @@ def who_am_i() -> dict[str, object]:
     - "mine": a list of the ids of this process's own devices, ascending;
     - "everyone": the number of devices of all processes together.
 
-    查明本进程是哪一个，哪些设备属于它，哪些属于别的进程。
+    查明本进程是哪一个、有哪些设备，以及所有进程一共有多少个设备。
 
     返回有 4 项的字典：
     - "process" 是本进程的编号，从 0 开始；

@@ -54,7 +54,7 @@ def test_a_picture_has_a_number_a_caption_and_an_address_in_every_edition():
 
 def test_a_chapter_can_say_what_its_picture_shows():
     html = figures.shown(figure(pictures.curve({"one device": [5, 2]})), "ch09_training", "picture-curve", 1, "en")
-    said = "The loss of 40 steps on one device: it begins just below 6 and ends below 3, though single steps go up"
+    said = "The loss of 40 steps on one device: it begins just below 6 and ends below 3, though it rises in some steps"
     assert f'">Figure 9.1</a> {said}</figcaption>' in html  # chapter.toml has it
 
 
