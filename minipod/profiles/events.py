@@ -27,6 +27,7 @@ class Event:
     name: of the instruction in the compiled program. kind: "compute", or a collective's operation, such as
     "all-reduce"; "async-collective" if a TPU's profile does not say which one. start, end: seconds since the epoch.
     group: the lanes that share a collective; empty if they are unknown.
+    scope: the names that `jax.named_scope` gave to the instruction, if the program's text is known.
     complete: when the last lane of the group started the collective; until then this device waits. last: that lane.
     Both are None for other operations, and if the group is unknown.
     """
@@ -37,6 +38,7 @@ class Event:
     start: float
     end: float
     group: tuple[Lane, ...] = ()
+    scope: str = ""
     complete: float | None = None
     last: Lane | None = None
 

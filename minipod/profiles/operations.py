@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from minipod.hlo.calls import base
 from minipod.hlo.collectives import Place, Walker
@@ -27,7 +28,23 @@ _OF_NCCL = {
     "Broadcast": "collective-broadcast",
 }  # fmt: skip
 
-Known = dict[str, tuple[str, tuple[tuple[int, ...], ...]]]
+# What JAX writes between the names of scopes: its own operations, and XLA's parts of a loop or a branch.
+_BETWEEN = re.compile(
+    r"jit\(.*|while|body|cond|scan|branch_\d+_fun|closed_call|eval_jaxpr|shard_map|checkpoint|rematted_computation|"
+    r"remat2?|custom_[jv]vp_call"
+)
+
+
+class Known(NamedTuple):
+    """What a program's text says of an instruction.
+
+    kind: as of an event. groups: the positions that share a collective; () for anything else. scope: the names given by
+    `jax.named_scope`, such as `layer/mlp`; "" without any.
+    """
+
+    kind: str = "compute"
+    groups: tuple[tuple[int, ...], ...] = ()
+    scope: str = ""
 
 
 def operation(name: str) -> tuple[str, str]:
@@ -53,23 +70,35 @@ def kernel(name: str) -> str:
     return _OF_NCCL.get(collective[1], "async-collective") if collective else "compute"
 
 
-def of_texts(texts: Iterable[str]) -> dict[str, Known]:
-    """Map module → name of a collective → its kind, and the groups of positions that share it.
+def scope(metadata: str) -> str:
+    """Return `layer/mlp` for `op_name="jit(step)/transpose(jvp(layer))/mlp/dot_general"`, an instruction's metadata."""
+    path = re.search(r'op_name="([^"]*)/', metadata)
+    parts = (part for part in (path[1] if path else "").split("/") if not _BETWEEN.fullmatch(part))
+    names = (re.sub(r"^(?:(?:transpose|jvp|vmap)\()+|\)+$", "", part) for part in parts)
+    return "/".join(filter(None, names))
 
-    A name that means different things in two programs of one module is left out. ValueError for a text that is not a
-    compiled program's.
+
+def of_texts(texts: Iterable[str]) -> dict[str, dict[str, Known]]:
+    """Map module → name of an instruction → what the text says of it.
+
+    What two programs of one module say differently of a name is left out. ValueError for a text that is not a compiled
+    program's.
     """
-    by_module: dict[str, Known] = {}
+    by_module: dict[str, dict[str, Known]] = {}
     for text in texts:
-        program, collectives = parse(text), dict[str, tuple[str, tuple[tuple[int, ...], ...]]]()
+        program, here = parse(text), dict[str, Known]()
         walker = Walker(program, None, 1)
         for computation in program.computations.values():
-            for line in filter(begins, computation.values()):
-                one = walker.collective(line, computation, Place())
-                collectives[line.name] = one.op, one.groups if one.op in MEETINGS else ()
+            for line in computation.values():
+                kind, groups = "compute", ()
+                if begins(line):
+                    one = walker.collective(line, computation, Place())
+                    kind, groups = one.op, one.groups if one.op in MEETINGS else ()
+                here[line.name] = Known(kind, groups, scope(line.attributes.get("metadata", "")))
         module = re.search(r"^HloModule ([^\s,]+)", text, re.MULTILINE)
-        known = by_module.setdefault(module[1] if module else "", collectives)
-        for name in collectives.keys() | known.keys():
-            if collectives.get(name) != known.get(name):
-                known.pop(name, None)
+        known = by_module.setdefault(module[1] if module else "", here)
+        for name in here.keys() | known.keys():
+            ours, theirs = here.get(name, Known()), known.get(name, Known())
+            same = ours[:2] if ours[:2] == theirs[:2] else Known()[:2]
+            known[name] = Known(*same, ours.scope if ours.scope == theirs.scope else "")
     return by_module

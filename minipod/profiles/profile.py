@@ -112,16 +112,17 @@ class Profile:
         return figures
 
     def operations(self) -> dict[str, tuple[int, float]]:
-        """Map name → (runs on all devices, seconds of all devices), the longest first.
+        """Map `scope/name` → (runs on all devices, seconds of all devices), the longest first.
 
-        The compiler's number after a name is left out: `fusion.3` and `fusion.7` are both `fusion`. The seconds of a
-        collective include its waiting.
+        The compiler's number after a name is left out: `fusion.3` and `fusion.7` are both `fusion`, unless they belong
+        to different scopes. The seconds of a collective include its waiting.
         """
         figures: dict[str, tuple[int, float]] = {}
         for event in self.events:
             inside = spans.within([(event.start, event.end)], (self.start, self.end))
             if inside:
                 name = re.sub(r"[._]\d+$", "", event.name.rpartition("/")[2])
+                name = f"{event.scope}/{name}" if event.scope else name
                 times, seconds = figures.get(name, (0, 0.0))
                 figures[name] = times + 1, seconds + spans.seconds(inside)
         return dict(sorted(figures.items(), key=lambda each: -each[1][1]))

@@ -134,7 +134,7 @@ def _places(planes: Iterable[Any]) -> dict[str, dict[int, int]]:
 
 
 def _simulated(
-    plane: Any, process: int, zero: float, known: dict[str, Known], places: dict[str, dict[int, int]]
+    plane: Any, process: int, zero: float, known: dict[str, dict[str, Known]], places: dict[str, dict[int, int]]
 ) -> Iterator[Event]:
     for event in (event for line in plane.lines for event in line.events):
         if event.name.startswith("end:") or not event.duration_ns:  # marks
@@ -147,13 +147,13 @@ def _simulated(
             continue
         module = str(stats.get("hlo_module", ""))
         lane = Lane(process, int(stats["device_ordinal"]))
-        what, group = kind(opcode), ()
+        what, group, scope = kind(opcode), (), ""
         if module in known:
-            what, groups = known[module].get(name, ("compute", ()))
+            what, groups, scope = known[module].get(name, Known())
             at = places.get(module, {})
             here = (tuple(Lane(process, at[i]) for i in each) for each in groups if all(i in at for i in each))
             group = next((each for each in here if lane in each), ())  # () if other processes share it
-        yield _event(lane, f"{module}/{name}" if module else name, what, group, zero, event)
+        yield _event(lane, f"{module}/{name}" if module else name, what, group, zero, event, scope)
 
 
 def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
@@ -190,9 +190,11 @@ def _of_gpu(plane: Any, process: int, zero: float) -> Iterator[Event]:
         yield _event(lane, name, kernel(event.name) if what == "compute" else what, (), zero, event)
 
 
-def _event(lane: Lane, name: str, what: str, group: tuple[Lane, ...], zero: float, event: Any) -> Event:
+def _event(
+    lane: Lane, name: str, what: str, group: tuple[Lane, ...], zero: float, event: Any, scope: str = ""
+) -> Event:
     start = (zero + event.start_ns) / 1e9
-    return Event(lane, name, what, start, start + event.duration_ns / 1e9, group)
+    return Event(lane, name, what, start, start + event.duration_ns / 1e9, group, scope)
 
 
 def _notes(plane: Any, process: int, zero: float) -> Iterator[Note]:

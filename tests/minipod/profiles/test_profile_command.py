@@ -16,9 +16,12 @@ import jax, jax.numpy as jnp
 from jax import P, lax
 print("devices", jax.device_count(), sys.argv[1:])
 mesh = jax.make_mesh((2, 2), ("data", "model"))
-work = jax.shard_map(
-    lambda x: lax.psum(jnp.tanh(x @ x.T), "model"), mesh=mesh, in_specs=P(("data", "model")), out_specs=P("data")
-)
+def layers(x):
+    for name in ("first", "second"):
+        with jax.named_scope(name), jax.named_scope("mlp"):
+            x = jnp.tanh(x @ x.T @ x)
+    return lax.psum(x, "model")
+work = jax.shard_map(layers, mesh=mesh, in_specs=P(("data", "model")), out_specs=P("data"))
 x = jax.device_put(jnp.ones((64, 64)), jax.NamedSharding(mesh, P(("data", "model"))))
 for i in range(2):
     with jax.profiler.StepTraceAnnotation("train", step_num=i):
@@ -70,10 +73,11 @@ def test_a_program_is_run_and_its_text_says_who_takes_part(tmp_path, capsys):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     picture = tmp_path / "lanes.svg"
-    code, out, error = profiled(capsys, program, "-d", 4, "--step", 1, "--draw", picture)
+    code, out, error = profiled(capsys, program, "-d", 4, "--step", 1, "--draw", picture, "--top", 9)
     assert code == 0, error
     assert "devices 4 []" in error and "device 3" in out and "all-reduce" in out
     assert "--text" not in out  # nothing had to be assumed
+    assert "first/mlp/" in out and "second/mlp/" in out, "operations have the names of their scopes"
     assert picture.read_text().startswith("<svg")
 
 
