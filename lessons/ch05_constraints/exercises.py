@@ -24,7 +24,7 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     different. The function is compiled with `jit`.
     Budget: each device sends at most 2 (a-1)/a of the bytes of the column sums
     that it holds, where a is the size of "x", by all-reduce or reduce-scatter.
-    This is the cost of one all-reduce of them along "x".
+    This is the cost of one all-reduce of these sums along "x".
 
     求 x 每一列的总和，结果要完全分片，而且不能比求和本身多发一个字节。
 
