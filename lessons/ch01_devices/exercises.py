@@ -104,7 +104,8 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     tree: a tree of arrays, on any devices, perhaps committed, perhaps not all
     on the same device.
     device: where to run the function.
-    Returns function(tree), computed on `device`, with all of its arrays there.
+    Returns function(tree), computed on `device`, with all arrays of the result
+    there.
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
 
