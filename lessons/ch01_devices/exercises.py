@@ -46,8 +46,8 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
     devices: some of this machine's devices, in any order.
 
     Go through `arrays` in order. Put each array, whole, on the device that
-    holds the fewest bytes of the arrays placed so far. If several devices hold
-    equally few, take the first of them in `devices`.
+    holds the fewest bytes of the arrays placed so far. If several devices are
+    tied, take the first of them in `devices`.
     Returns the arrays in the same order, each on its device.
 
     把每个数组放到一个设备上，让各个设备的内存占用尽量均匀。
@@ -73,9 +73,9 @@ def add_up(arrays: list[jax.Array]) -> jax.Array:
     If JAX itself can add them, the result is on the device that JAX chooses. If
     JAX refuses because some arrays are committed to different devices, the
     result is on the device that holds the most bytes of committed arrays, so
-    that as few of these bytes as possible move. If several devices hold equally
-    many, take the one that comes first when you go through the committed arrays
-    in order.
+    that as few of these bytes as possible move. If several devices are tied,
+    take the one that comes first when you go through the committed arrays in
+    order.
     Returns the sum.
 
     把若干个数组加起来。它们可能在不同的设备上，JAX 拒绝相加时，你的函数也要算
@@ -96,7 +96,7 @@ def add_up(arrays: list[jax.Array]) -> jax.Array:
 
 
 def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
-    """Run a function on one device, wherever its arguments were before.
+    """Run a function on one device, wherever its arguments are.
 
     function: function(tree) returns a tree of arrays. The function also creates
     arrays of its own and looks at where its arguments are, so call it as it is,
@@ -104,7 +104,8 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     tree: a tree of arrays, on any devices, perhaps committed, perhaps not all
     on the same device.
     device: where to run the function.
-    Returns function(tree), computed on `device`, with all of its arrays there.
+    Returns function(tree), computed on `device`, with all arrays of the result
+    there.
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
 

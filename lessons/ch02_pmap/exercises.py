@@ -52,7 +52,7 @@ def train_step(
     rate: float,
     limit: float,
 ) -> dict:
-    """Take one step with a clipped gradient over several devices.
+    """Take one training step with a clipped gradient on several devices.
 
     loss: loss(params, inputs, targets) returns the mean over the rows in its
     arguments.
@@ -98,7 +98,7 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     Returns f32[], one copy on every device. The function is compiled with
     `jit`.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by
-    all-reduce. This is the cost of adding up 8 bytes.
+    all-reduce. This is the cost of one all-reduce of 8 bytes.
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
 

@@ -78,7 +78,7 @@ def quiet_product(
 
 
 def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
-    """Give every device the whole product of `x` and `w`, and send little.
+    """Give every device all of `x @ w`, and send as little as possible.
 
     x: f32[m, k], its rows sharded over "x". k may be smaller or larger than n.
     w: f32[k, n], a copy on every device.

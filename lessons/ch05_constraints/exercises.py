@@ -24,7 +24,7 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     different. The function is compiled with `jit`.
     Budget: each device sends at most 2 (a-1)/a of the bytes of the column sums
     that it holds, where a is the size of "x", by all-reduce or reduce-scatter.
-    This is the cost of one all-reduce of them along "x".
+    This is the cost of one all-reduce of these sums along "x".
 
     求 x 每一列的总和，结果要完全分片，而且不能比求和本身多发一个字节。
 
@@ -81,10 +81,10 @@ def keep_the_batch_apart(
     compiled with `jit`. Without a constraint, the compiler gathers the rows of
     a small batch in the first layer, and from there on each device works on all
     of them.
-    Budget: for each layer, each device sends at most the bytes of two
-    all-gathers along "x", one for each weight, that is, (a-1)/a × the weight's
-    bytes / b, and of one all-reduce of its rows along "y", 2 (b-1)/b × their
-    bytes. Here a and b are the sizes of "x" and "y".
+    Budget: for each layer, two all-gathers along "x", one for each weight, and
+    one all-reduce along "y", of the device's rows. If a and b are the sizes of
+    "x" and "y", each device sends at most (a-1)/a × the weight's bytes / b in
+    each all-gather and 2 (b-1)/b × its rows' bytes in the all-reduce.
 
     逐层计算 `x = tanh(x @ w1) @ w2`，每一行自始至终都留在原来的设备上。
 

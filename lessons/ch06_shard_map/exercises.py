@@ -83,7 +83,7 @@ def mean_and_variance(
 
 
 def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Find the index of the largest number in `x`, as `jnp.argmax` counts.
+    """Find the index of the largest number in `x`, as `jnp.argmax` does.
 
     x: f32[N], sharded over "x". The largest number may occur several times, in
     one shard or in several. Return its first position. `x` contains no NaN.
