@@ -13,7 +13,7 @@ from collections.abc import Callable
 def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     """Find the largest batch that fits, with few compilations.
 
-    plan: plan(n), for one of the batch sizes, compiles the step for n rows and
+    plan: plan(n) compiles the step for n rows, one of the batch sizes, and
     returns a dict. "fits" is True or False; "memory" has "arguments", "peak"
     and "limit", in bytes. If the step does not fit, "arguments" and "peak" are
     None. If n rows do not fit, no larger number of rows fits.

@@ -33,7 +33,8 @@ def next_rows(
     Returns (rows, after).
     rows: i64[size / processes].
     after: the state for the next checkpoint: the epoch of these rows, and the
-    number of its rows that are taken by then, even if all are.
+    number of rows of this epoch that have been taken by then, even if those
+    are all.
 
     重启之后，找出某个进程在下一个批次里要读的行。
 
@@ -64,7 +65,7 @@ def stop_after(begun: int, told: bool) -> int:
 
     begun: the last step that this process has begun. The other processes may be
     at different steps.
-    told: True if this process has received SIGTERM. Perhaps only one of them
+    told: True if this process has received SIGTERM. Perhaps only one process
     has.
     Returns a number, the same in every process: the first step that no process
     has begun yet, or 0 if no process has received the signal. All processes

@@ -24,9 +24,9 @@ def state_like(
 
     optimizer: its state has arrays of each parameter's shape, and other arrays,
     such as a count.
-    params: f32 arrays by name, placed on mesh; two of the same shape may have
+    params: a dict of f32 arrays, placed on mesh; two of the same shape may have
     different layouts.
-    mesh: with one Auto axis, "data".
+    mesh: a mesh with one Auto axis, "data".
     Returns `jax.tree.leaves` of the state that `optimizer.init(params)` gives.
     An array that belongs to a parameter is laid out like this parameter; every
     other array has a copy on every device.
@@ -50,10 +50,11 @@ def zero_bytes(
     """Compute by formula what a device holds and sends in a stage of ZeRO.
 
     parameters: the number of f32 parameters; n divides it.
-    n: devices along "data".
+    n: the number of devices along "data".
     stage: "DP", "ZeRO-1", "ZeRO-2" or "ZeRO-3".
-    parts: microbatches of a step. Stage 1 adds up their gradients and then sums
-    them over the devices, as DP does; stages 2 and 3 sum them in every part.
+    parts: the number of microbatches in a step. Stage 1 adds up their gradients
+    and then sums them over the devices once, as DP does; stages 2 and 3 sum
+    them over the devices in every part.
     Returns a dict: "held", the bytes of parameters and of Adam's two averages,
     all of them f32, that one device has between two steps; "sent", the bytes
     that it sends in a step. In ZeRO-3 every weight, not only those of the
@@ -87,13 +88,13 @@ def zero_one(
     limit: float,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Take a clipped step of ZeRO-1 that sends no more than data parallelism.
+    """Compute one step of ZeRO-1, with clipping, that sends no more than DP.
 
     The loss is the mean of `(x @ w - y) ** 2` over all rows and columns of y,
     on all devices together. Its gradient g with respect to w, f32[d, k], is
     clipped: if the norm of the whole g (the root of the sum of all its squares)
-    is more than limit, g is multiplied by limit / norm. Then `momentum = 0.9 *
-    momentum + g` and, with this new momentum, `w = w - 0.1 * momentum`.
+    is more than `limit`, g is multiplied by limit / norm. Then `momentum =
+    0.9 * momentum + g` and, with this new momentum, `w = w - 0.1 * momentum`.
     w: f32[d, k], a copy on every device.
     momentum: f32[d, k], sharded along d over "data"; the mesh's size n divides
     d.
@@ -132,15 +133,15 @@ def zero_one(
 def summed_in_f32(
     loss: Callable, w: jax.Array, x: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Compute a gradient in bf16 and sum it in f32, for an f32 master.
+    """Compute a gradient in bf16 and sum it in f32, for f32 master weights.
 
     Round w to bf16. For each microbatch, x[i] of bf16[rows, d], each device
     differentiates loss with respect to the rounded w, for the rows that it
-    holds; the result is a bf16[d, k]. Add up in f32 the results of all
-    microbatches and devices.
+    holds; the result is a bf16[d, k]. Add up the results of all
+    microbatches and devices in f32.
     loss: loss(w, x[i]) is one number, a sum over the rows of x[i]; it computes
     in bf16 if w and x[i] are bf16.
-    w: f32[d, k], the master, a copy on every device.
+    w: f32[d, k], the master weights, a copy on every device.
     x: bf16[micro, rows, d], its rows sharded over "data"; n divides rows.
     mesh: n devices on one Explicit axis, "data".
     Returns the sum, f32[d, k], a copy on every device. The function is compiled
@@ -168,15 +169,16 @@ def summed_in_f32(
 def keep_by_name(
     layer: Callable, w: jax.Array, x: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Differentiate through many layers, keeping only the array with a name.
+    """Differentiate through many layers, keeping only one named array.
 
     x goes through the layers one after the other: `x = layer(x, w[0])`, then `x
     = layer(x, w[1])`, and so on. The loss is the sum of `x ** 2` after the last
     layer, over the rows of all devices.
-    layer: layer(x, w[i]), of f32[m, d] for any m and f32[d], gives the next x,
-    of the same shape. In it one array of this shape, whose computation is most
-    of the work, has the name "features" (`checkpoint_name`); other arrays are
-    16 times as large, cheap to compute, and have no name.
+    layer: layer(x, w[i]) takes f32[m, d], for any m, and f32[d], and returns
+    the next x, of the same shape. Inside, one array of this shape, whose
+    computation is most of the work, has the name "features"
+    (`checkpoint_name`); other arrays are 16 times as large, cheap to compute,
+    and have no name.
     w: f32[layers, d], a copy on every device.
     x: f32[rows, d], its rows sharded over "data"; n divides rows.
     mesh: n devices on one Explicit axis, "data".
@@ -186,10 +188,10 @@ def keep_by_name(
     of them at once.
     Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at
     most 2 (n-1)/n * (4 * layers * d) bytes. In addition to arguments and
-    results (temporaries, as the compiler counts them) a device needs at most (4
-    * layers + 128) times the bytes of its part of x, which are 4 * rows / n *
-    d. And "features" is computed once in each layer, forward: the backward pass
-    uses the kept array.
+    results, a device needs temporaries (as the compiler counts them) of at most
+    4 * layers + 128 times its part of x, which has 4 * rows / n * d bytes. And
+    "features" is computed once in each layer, in the forward pass; the backward
+    pass uses the kept array.
 
     求经过许多层的梯度，各层只存有名字的结果。
 

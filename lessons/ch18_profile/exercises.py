@@ -11,12 +11,13 @@ Work on your copy, answers/ch18_profile.py; this file stays as it is.
 def best_change(
     times: dict[str, float], changes: dict[str, dict[str, float]]
 ) -> tuple[str, str | None]:
-    """Say what bounds a step, and which change makes it shortest.
+    """Find what bounds a step, and which change makes it shortest.
 
     times: the seconds of "compute", "memory" and "network", as in a plan. The
     step takes the longest of them.
-    changes: for the name of each possible change, a dict from the times that it
-    changes to the factor for each. The other times stay as they are.
+    changes: a dict from the name of each possible change to the factors by
+    which it multiplies some of the times, such as `{"network": 0.5}`. The other
+    times stay as they are.
     No two of the times are equal, and no two changes that shorten the step give
     the same step time.
     Returns (bound, change): which of the three bounds the step now, and the
@@ -41,10 +42,10 @@ def best_change(
 def waited_for(
     events: list[tuple[int, str, float, float]],
 ) -> tuple[int, float]:
-    """Find the device that the others wait for.
+    """Find the device for which the others wait longest.
 
     events: the events of a profile of several devices, in no particular order,
-    each (device, name, start, end), in milliseconds. An event called
+    each (device, name, start, end), with times in milliseconds. An event called
     "all-reduce" or "all-gather" is a collective of all devices. All devices run
     the same collectives in the same order, each several times: the n-th of one
     device meets the n-th of the others. All other events are computation.
