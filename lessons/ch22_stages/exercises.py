@@ -19,14 +19,14 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
     stages, microbatches: the number of each, S and M.
 
     In each tick every stage does at most one operation, and everything that it
-    needs was done in an earlier tick. The forward of microbatch m on stage s needs the
-    forward on stage s - 1, if there is one. Its backward needs its forward on
+    needs was done in an earlier tick. The forward of microbatch m on stage s
+    needs the forward on stage s - 1, if there is one. Its backward needs its forward on
     stage s, and the backward on stage s + 1, if there is one. Each stage takes
     the microbatches in their order. It does a backward if it can; otherwise it
     does a forward if, before it, the stage keeps fewer than S - s inputs, each
     from its forward to its backward.
     Returns the table: a list for each tick, with a string for each stage, such
-    as "F2", "B0", or "" if it does nothing; the table ends with the last
+    as "F2" or "B0", or "" if it does nothing; the table ends with the last
     backward of stage 0.
 
     不写列表，按规则得到 1F1B 的表。
@@ -45,7 +45,7 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
 
 
 def slots(rows: list[list[str]]) -> list[list[int]]:
-    """Find the slot of its buffer in which a stage keeps each input.
+    """Find the buffer slot in which each stage keeps each input.
 
     rows: a table of strings as in Exercise 1, of any schedule,
     rows[tick][stage].
@@ -77,7 +77,7 @@ def one_step(
 ) -> tuple[list[jax.Array], list[int]]:
     """Run a step of training, stage by stage, as the lists say.
 
-    orders: orders[s] is what stage s does, in its order: strings such as "F0"
+    orders: orders[s] lists what stage s does, in order, as strings such as "F0"
     and "B0". A stage does the next item of its list when its neighbour has sent
     what the item needs.
     w: w[s], f32[d, d], the weights of stage s; it computes tanh(a @ w[s]).
@@ -112,7 +112,7 @@ def pipelined(
     """Compute the loss and its gradients through a pipeline.
 
     w: a dict with "up", f32[n, d, h], and "down", f32[n, h, d], sharded with
-    `P("stage")`. Each stage has one layer, a + tanh(a @ up) @ down.
+    `P("stage")`. Each stage has one layer, `a + tanh(a @ up) @ down`.
     head: f32[d, k], a copy on every device; the loss of a microbatch is the
     mean of `(a @ head - y) ** 2`.
     x, y: f32[M, rows, d] and f32[M, rows, k], M microbatches, a copy on every
@@ -122,8 +122,8 @@ def pipelined(
     sharded the same way as w; and its gradient with respect to `head`, a copy
     on every device. The function is compiled with `jit`.
     Budget: M + n - 1 permutes of a microbatch's activations forward and the
-    same number back, and one all-reduce each of the gradient of `head` and of
-    the loss. Keep in memory only the input of each tick.
+    same number back, one all-reduce of the gradient of `head`, and one of the
+    loss. Keep in memory only the input of each tick.
 
     让损失和梯度都通过流水线。
 
@@ -170,15 +170,15 @@ def bytes_across(
 ) -> list[list[int]]:
     """Count the bytes that pipeline stages send from host to host in a step.
 
-    hosts: hosts[s] is the host of stage s; S stages. Hosts are numbered from 0,
-    and each has a stage.
+    hosts: hosts[s] is the host of stage s, one of S stages. Hosts are numbered
+    from 0, and each has a stage.
     chunks: the number of parts of the model on each stage, v; stage s has parts
     s, s + S and so on.
     microbatches, message: the number of microbatches, and the bytes of the
     activations of one, which are also those of their gradient. Each microbatch
     goes forward from part to part, and its gradient back; nothing else is sent.
-    Returns sent, where sent[i][j] is the bytes that host i sends to host j;
-    sent[i][i] is 0.
+    Returns sent, where sent[i][j] is the number of bytes that host i sends to
+    host j; sent[i][i] is 0.
 
     一步训练里，各阶段在主机之间发送多少字节？
 

@@ -53,7 +53,7 @@ def multiple(
     with respect to w.
     check_vma: the argument of `shard_map`.
     cast: whether w is first cast with `lax.pcast(w, "data", to="varying")`.
-    This happens only with check_vma=True.
+    This happens only if check_vma is True.
     of: the function whose gradient is taken: "loss", "pmean" (of the loss) or
     "psum" (of the loss).
     then: the operation on the gradient: "nothing", "pmean" or "psum".
@@ -91,10 +91,10 @@ def global_batch(
     processes: the number of processes, n. DistributedSampler appends the first
     numbers of `order` until n divides its length, and gives process r every
     n-th number, beginning with the one at index r.
-    rows: the rows of a micro-batch in one process. A DataLoader splits the rows
+    rows: the rows of a microbatch in one process. A DataLoader splits the rows
     of a process into such batches, in order.
-    micro: the number of micro-batches in a step.
-    Returns a NumPy array, int[micro, processes * rows]: for each micro-batch
+    micro: the number of microbatches in a step.
+    Returns a NumPy array, int[micro, processes * rows]: for each microbatch
     the rows of process 0, then those of process 1, and so on.
 
     一个 DDP 程序的所有进程在一步里看到的行。
@@ -119,7 +119,7 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
     grads: f32 arrays by name, laid out by `specs`.
     specs: a PartitionSpec for each: `P()`, a copy on every device, or
     `P("data")`, sharded along its first dimension.
-    most: the largest norm, more than 0. The norm is the root of the sum of the
+    most: the largest norm allowed, more than 0. The norm is the root of the sum of the
     squares of all numbers of all arrays, each counted once.
     mesh: n devices on one axis, "data".
     Returns the gradients, with the same layouts: unchanged if the norm is at
@@ -155,7 +155,7 @@ def which_default(
     rounding: the largest relative difference, |yours / theirs - 1|, that
     rounding can cause in any step.
     Returns the name of the run that differs by no more than `rounding` in any
-    step; "" if there is none. There are never two.
+    step; "" if there is none. There are never two such runs.
 
     根据前几步的损失，找出不一样的默认值。
 

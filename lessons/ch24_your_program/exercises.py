@@ -24,7 +24,7 @@ def budget(bill: list[dict]) -> int:
     "all-reduce", "all-gather", "reduce-scatter", "all-to-all" or
     "collective-permute". "bytes" are those of the larger array: the result of
     an all-gather, the operand of a reduce-scatter; for the other three, both
-    have the same size. "bytes" is always a multiple of n.
+    arrays have the same size. "bytes" is always a multiple of n.
     Returns the number of bytes that one device sends in a step, by the ring
     model (in an all-to-all, each part is counted once, by the device that it
     comes from). The test `assert_traffic(step, ..., most=budget(bill))`, which
@@ -52,7 +52,7 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
     returns the bytes that a device sends.
     n: the number of commits, 2 or more.
 
-    The bytes also change a little: before the bad commit they are within
+    The bytes also change a little: before the first bad commit they are within
     10% of bill(0), and from that commit on at least 1.8 times bill(0). Commit 0
     is good, commit n - 1 is bad.
     Returns the number of the first bad commit.
@@ -77,11 +77,11 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
 
 
 def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
-    """Find out whether any two copies differ.
+    """Find out whether any two copies of the weights differ.
 
     w: f32[n, k], sharded with `P("data")`: row i is the copy of the weights
     that device i of the mesh holds.
-    mesh: with one axis, "data", of size n.
+    mesh: a mesh with one axis, "data", of size n.
     Returns bool[], the same on every device: whether any two copies differ in
     any bit. The function is compiled with `jit`.
     Budget: one collective-permute of a copy, 4k bytes, and one all-reduce of 4
@@ -119,7 +119,7 @@ def apart_after_restart(
     from a checkpoint written there.
     Returns the number of the first step whose loss differs from the loss of a
     run that was never stopped, or -1 if there is none. Two losses differ if
-    they are more than 1e-9 times the loss of the latter run apart.
+    they are further apart than 1e-9 times the loss of the run without a stop.
 
     训练重新启动后，从哪一步起与原来不同？
 
