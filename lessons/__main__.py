@@ -20,13 +20,13 @@ COMMANDS = {  # imported by name: what an author runs stands above the lessons
 USAGE = """\
 usage: python -m lessons COMMAND [OPTIONS]
 
-  learn [CHAPTER]       solve the exercises; each time you save, one is checked
+  learn [CHAPTER]       solve the exercises; each save checks your answer
   check                 check all your answers once
   class FOLDER          check the answers of a whole class
   check CHAPTER         check a chapter that you are writing (in a checkout)
   new CHAPTER [NAME]    begin a chapter or an exercise (in a checkout)
 
-Each command has --help; `check CHAPTER --help` is about checking a chapter.\
+Each command has --help; `check CHAPTER --help` is for authors of a chapter.\
 """
 
 

@@ -21,16 +21,20 @@ from publish.pages import published
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.build", description="Make the book.")
-    parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
+    parser = argparse.ArgumentParser(prog="python -m publish.build", description="Build the book.")
+    parser.add_argument(
+        "editions", metavar="EDITION", nargs="*", help=f"edition to build: {', '.join(EDITIONS)} (default: all)"
+    )
     parser.add_argument(
         "--build",
         type=Path,
         default=ROOT / "_build",
         metavar="FOLDER",
-        help="where to build, and keep caches (default: _build)",
+        help="folder for the book and its caches (default: _build)",
     )
-    parser.add_argument("--fresh", action="store_true", help="execute every cell, even if recorded or cached")
+    parser.add_argument(
+        "--fresh", action="store_true", help="execute every cell, even if its output is recorded or cached"
+    )
     options = parser.parse_args(arguments)
     if wrong := [a for a in options.editions if a not in EDITIONS]:
         print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)

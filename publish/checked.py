@@ -61,7 +61,12 @@ def held() -> dict[str, str]:
 def main(arguments: list[str] | None = None) -> int:
     """Check them, two at a time; note those that hold. 1 where one does not."""
     parser = argparse.ArgumentParser(prog="python -m publish.checked", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as ch03_sharding (default: what changed)")
+    parser.add_argument(
+        "chapters",
+        nargs="*",
+        metavar="CHAPTER",
+        help="chapter to check, such as ch03_sharding (default: those that changed)",
+    )
     chosen = parser.parse_args(arguments).chapters
     if unknown := sorted({*chosen} - {*chapters()}):
         parser.error(f"there is no chapter {unknown[0]}")

@@ -29,7 +29,12 @@ LIST = "plans.txt"
 def main(arguments: list[str] | None = None) -> int:
     """Return the exit status: 1 where a plan could neither be made nor kept."""
     parser = argparse.ArgumentParser(prog="python -m publish.record_plans")
-    parser.add_argument("lessons", metavar="LESSON", nargs="*", help="such as ch15_pods (default: all that have any)")
+    parser.add_argument(
+        "lessons",
+        metavar="LESSON",
+        nargs="*",
+        help="lesson to record, such as ch15_pods (default: every lesson with plans)",
+    )
     wanted = parser.parse_args(arguments).lessons
 
     def chosen(paths: list[Path]) -> list[Path]:

@@ -26,9 +26,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.serve", description="Show the book on 127.0.0.1.")
-    parser.add_argument("--port", type=int, default=os.environ.get("PORT") or 8000, help="default: PORT, or 8000")
-    parser.add_argument("--build", type=Path, default=ROOT / "_build", help="the folder it was built in (_build)")
+    parser = argparse.ArgumentParser(prog="python -m publish.serve", description="Serve the built book on 127.0.0.1.")
+    parser.add_argument(
+        "--port", type=int, default=os.environ.get("PORT") or 8000, help="port (default: the variable PORT, else 8000)"
+    )
+    parser.add_argument(
+        "--build", type=Path, default=ROOT / "_build", help="folder of the built book (default: _build)"
+    )
     options = parser.parse_args(arguments)
     handler = functools.partial(Quiet, directory=str(options.build / "html"))
     if not (options.build / "html/index.html").exists():

@@ -283,7 +283,7 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.sync", description="Fill the pages from the lessons.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where something is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if anything is out of date")
     only_check = parser.parse_args(arguments).check
     result = check()
     for problem in result.problems:

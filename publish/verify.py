@@ -17,9 +17,13 @@ from publish.page import ROOT, Page, read_page, show, written
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.verify", description="Execute pages, and compare.")
-    parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as ch03_sharding (default: all)")
-    parser.add_argument("--since", metavar="COMMIT", help="only pages that reach what has changed since")
+    parser = argparse.ArgumentParser(
+        prog="python -m publish.verify", description="Run cells and compare with recorded outputs."
+    )
+    parser.add_argument("pages", metavar="PAGE", nargs="*", help="page to run, such as ch03_sharding (default: all)")
+    parser.add_argument(
+        "--since", metavar="COMMIT", help="run only pages whose cells use a file that has changed since this commit"
+    )
     options, names = parser.parse_args(arguments), sync.chapters()
     if unknown := [name for name in options.pages if name not in names]:
         print(f"no page is called «{unknown[0]}»: choose from {', '.join(names)}", file=sys.stderr)

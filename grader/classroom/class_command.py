@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lessons class", description="Check the answers of a whole class.")
     parser.add_argument("submissions", type=Path, help="a folder with one folder per student: NAME/ch03_sharding.py")
     parser.add_argument(
-        "--lessons", metavar="CH01,CH03", help="check these chapters (default: all that students handed in)"
+        "--lessons", metavar="CH01,CH03", help="check these chapters (default: every chapter that a student handed in)"
     )
     parser.add_argument(
         "--out",
@@ -82,21 +82,27 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="where to write the report (default: class-report/, next to the folder of submissions)",
     )
-    parser.add_argument("--lang", help="en, zh-Hans or zh-Hant (default: from the locale)")
-    parser.add_argument("--limit", metavar="SECONDS", default="20", help="how long one answer may run (default: 20)")
-    parser.add_argument("--memory", metavar="GiB", default="2", help="how much memory a process may use (default: 2)")
+    parser.add_argument("--lang", help="language: en, zh-Hans or zh-Hant (default: from the locale)")
+    parser.add_argument(
+        "--limit", metavar="SECONDS", default="20", help="seconds that one answer may run (default: 20)"
+    )
+    parser.add_argument(
+        "--memory", metavar="GiB", default="2", help="GiB of memory that a process may use (default: 2)"
+    )
     parser.add_argument("--seed", metavar="N", help="seed of the inputs (default: drawn once for these submissions)")
-    parser.add_argument("--jobs", metavar="N", help="how many students to check at a time (default: one per core)")
+    parser.add_argument(
+        "--jobs", metavar="N", help="number of students to check at the same time (default: one per core)"
+    )
     parser.add_argument(
         "--part",
         metavar="3/10",
-        help="for job arrays: check the third tenth of the students; the last part to finish writes the whole report",
+        help="for job arrays: check one part of the class, here 3 of 10; the last to finish writes the report",
     )
     parser.add_argument(
         "--isolation",
         choices=["auto", *isolation.KINDS],
         default="auto",
-        help="the kind of sandbox; none: run answers without one (default: the best that works)",
+        help="kind of sandbox; none: run the answers without one (default: the best that works here)",
     )
     parser.add_argument("--root", type=Path, default=ENGINE, help=argparse.SUPPRESS)
     return parser

@@ -12,7 +12,7 @@ from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check the answers of some chapters, or of all. You can add options of pytest and of the book, such as "
+    "Check your answers to some chapters, or to all. You can add options of pytest and of the book, such as "
     "--hint; `pytest lessons/ --help` lists them. In a checkout, `check ch03` without options does something else: it "
     "tests the chapter itself (its solution and known mistakes), not your answers; `check ch03 --help` describes that. "
     "For your answers use `pytest lessons/ch03_sharding`."
@@ -22,7 +22,7 @@ DESCRIPTION = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run pytest on the chapters that are named, `ch03` or `ch03_sharding`; its exit code, 2 for an unknown chapter."""
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as ch03 (default: all)")
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="chapter to check, such as ch03 (default: all)")
     options, others = parser.parse_known_args(arguments)
     places = [str(HERE / "lessons")] * (not options.chapters)
     for chapter in options.chapters:

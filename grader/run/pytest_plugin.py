@@ -39,18 +39,27 @@ class NotRight(Exception):
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lessons", "the lessons' exercises")
     group.addoption("--answers", metavar="DIR", help="folder with files such as ch03_sharding.py (default: answers/)")
-    group.addoption("--solutions", action="store_true", help="the same as --answers solutions")
-    group.addoption("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
+    group.addoption("--solutions", action="store_true", help="check the solutions: the same as --answers solutions")
+    group.addoption("--lang", metavar="LANG", help=f"language: one of {languages()} (default: from the locale)")
     group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
     group.addoption("--seed", metavar="N", help="repeat a run with the inputs drawn from this seed")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
-    group.addoption("--limit", metavar="SECONDS", help="wall-clock limit of an answer (default: 20; own devices: 120)")
     group.addoption(
-        "--device", metavar="KIND", default="simulated", help="real: on this machine's own devices (default: simulated)"
+        "--limit",
+        metavar="SECONDS",
+        help="time limit of an answer, by the clock (default: 20; with --device real: 120)",
+    )
+    group.addoption(
+        "--device",
+        metavar="KIND",
+        default="simulated",
+        help="simulated, or real: run on this machine's own devices (default: simulated)",
     )
     group.addoption("--memory", metavar="GiB", default="2", help="memory limit of each process (default: 2)")
-    group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
-    group.addoption("--no-compile-cache", action="store_true", help="ignore caches of earlier runs, for measuring")
+    group.addoption("--no-fork", action="store_true", help="run the answers in this process, for use with a debugger")
+    group.addoption(
+        "--no-compile-cache", action="store_true", help="ignore the caches of earlier runs, for measurements"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -41,7 +41,7 @@ def following(order: Sequence[int]) -> list[int]:
     """Return the numbers of devices of several slices. ValueError if slices are mixed: then their programs differ."""
     slices = [number // FIRST for number in order]
     if slices != sorted(slices):
-        raise ValueError("the slices of this mesh do not follow each other: let its first axes cross the slices")
+        raise ValueError("this mesh mixes the devices of its slices: let its first axes cross the slices")
     return [*order]
 
 

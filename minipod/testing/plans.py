@@ -52,7 +52,7 @@ class Plans:
         committed = self._read().get(name, {})
         if versions not in committed:
             others = f"; of {', '.join(sorted(committed))} it has" if committed else ""
-            pytest.fail(f"{self._shown()} has no figures of «{name}» with {versions}{others}: run pytest {OPTION}")
+            pytest.fail(f"{self._shown()} has no figures for «{name}» with {versions}{others}: run pytest {OPTION}")
         if wrong := _different(committed[versions], figures, within):
             pytest.fail(f"«{name}» is not what {self._shown()} says ({versions}):\n" + "\n".join(wrong))
 

@@ -40,7 +40,7 @@ class Link:
                 "closes of at least 1"
             )
         if self.shape not in ("torus", "ring", "switch"):
-            raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}: torus, ring or switch")
+            raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}, which is not torus, ring or switch")
 
 
 _TPU = "https://jax-ml.github.io/scaling-book/tpus (TPU specs), latency: …/sharding (a note on ICI latency)"

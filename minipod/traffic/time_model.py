@@ -62,7 +62,7 @@ def estimate(
     times = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
     for piece, crosses in several_slices.pieces(c, torus.slices) if torus and torus.slices else ():
         if crosses and link.between not in LINKS:
-            raise ValueError(f"no source gives the speed between slices that {link.name} joins inside")
+            raise ValueError(f"no source gives the speed of the network between slices of {link.name}")
         times.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
     return sum(time for time, _ in times), next((why for _, why in times if why), "")
 

@@ -85,7 +85,7 @@ def _lost(b: Beat) -> tuple[str, str] | None:
     """
     if b.silent >= MISSED * b.every and b.namespace and b.namespace == identity.namespace():
         if not identity.exists(b.pid, b.started):
-            return "gone", "ended without a word (killed?)"
+            return "gone", "ended without a message (killed?)"
         if suspended(b.pid):
             return "silent", "suspended (SIGSTOP)"
     if b.silent >= SILENT * b.every:

@@ -199,7 +199,7 @@ def _run(chapter: ChapterFiles, shorter: bool) -> Iterator[Finding]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 1 if there is a finding, 2 for an unknown chapter."""
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
-    parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
+    parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="chapter to check, such as ch03")
     parser.add_argument(
         "--root", type=Path, default=HERE, help="folder with lessons/, solutions/ and tests/ (default: this project)"
     )

@@ -28,8 +28,14 @@ DESCRIPTION = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command: print the files that it wrote, or say in a sentence why there are none and return 2."""
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
-    parser.add_argument("chapter", metavar="CHAPTER", help="such as ch03; for a new chapter its folder: ch25_pipelines")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: 'rows_of(x, mesh)'")
+    parser.add_argument(
+        "chapter",
+        metavar="CHAPTER",
+        help="an existing chapter, such as ch03, or the folder of a new one, such as ch25_pipelines",
+    )
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="function that the exercise asks for, such as 'rows_of(x, mesh)'"
+    )
     parser.add_argument(
         "--only", choices=WRITTEN, help="create the texts in this language only, and note that in words.toml"
     )

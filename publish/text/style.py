@@ -180,8 +180,10 @@ def _without_form(line: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the pages read.")
-    parser.add_argument("where", nargs="*", metavar="WHERE", help="only what begins so: book/zh-Hans/ch03")
+    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="Check the style of the texts.")
+    parser.add_argument(
+        "where", nargs="*", metavar="WHERE", help="check only paths that begin with this, such as book/zh-Hans/ch03"
+    )
     wanted = tuple(parser.parse_args(arguments).where) or ("",)
     findings = [one for one in check() if one.where.startswith(wanted)]
     for one in findings:

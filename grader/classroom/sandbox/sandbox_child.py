@@ -50,9 +50,9 @@ START = 90.0  # seconds for a pair of processes to start, on a machine that is b
 def main() -> None:
     """Answer requests until stdin ends."""
     parser = argparse.ArgumentParser(prog="python -m grader.classroom.sandbox.sandbox_child", description=__doc__)
-    parser.add_argument("--cache", type=Path, required=True, help="of compiled operations; only read")
-    parser.add_argument("--processes", type=int, help="the most processes and threads of this user")
-    parser.add_argument("--parent", type=int, help="end with this process")
+    parser.add_argument("--cache", type=Path, required=True, help="cache of compiled operations, which is only read")
+    parser.add_argument("--processes", type=int, help="limit on the processes and threads of this user")
+    parser.add_argument("--parent", type=int, help="id of a process; end when it ends")
     options = parser.parse_args()
     if options.parent:
         processes.die_with_parent(options.parent)

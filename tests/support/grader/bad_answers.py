@@ -16,7 +16,7 @@ BAD = {
     ),
     "patched": (
         "jax.jit = None\n    jax.numpy.sum = lambda a: a\n    return 2 * x + jax.numpy.sum(x)",
-        *("wrong", "the first that differs is at [0]"),
+        *("wrong", "the first difference is at [0]"),
     ),
     "unblocks": ("np.asarray = 0\n    return x", "broken", "could not continue"),
     "shape": ("return (2 * x).sum()", "wrong", "The shape is not right."),
