@@ -1,4 +1,4 @@
-"""Models in training, described by the few numbers that the formulas need; and some published models."""
+"""Describe models in training by the few numbers that the formulas need, and list some published models."""
 
 from dataclasses import dataclass
 
@@ -51,7 +51,7 @@ class Model:
 
     @property
     def used(self) -> float:
-        """Parameters by which a token is multiplied, including the unused capacity of experts."""
+        """Return the number of parameters that multiply a token, including the unused capacity of experts."""
         return self.params - self.spread + (self.spread * self.each / self.experts * ROOM if self.experts else 0)
 
 
@@ -73,7 +73,7 @@ class Shape:
 
     @property
     def spread(self) -> int:
-        """Parameters in experts."""
+        """Return the number of parameters in experts."""
         return self.layers * self.experts * 3 * self.width * self.hidden
 
     @property

@@ -32,7 +32,7 @@ LEFT = 5.0  # seconds in a wait of JAX, once another has finished: then they wai
 
 
 class ClusterError(RuntimeError):
-    """The error of a failed process: the first failure in one sentence, then the output. `run`: the `Run` with both."""
+    """Raised if a process fails: the first failure in one sentence, then the output. `run`: the `Run` with both."""
 
     def __init__(self, run: Run):
         super().__init__(str(run.first_failure) + "\n" + run.printed())

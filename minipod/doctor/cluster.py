@@ -88,7 +88,7 @@ def _help(part: Part, limit: float) -> int:
 
 
 def _wait(part: Part, lines: Iterable[Line], seconds: float) -> None:
-    """Until our own part or another process says something."""
+    """Wait until our own part or another process sends a message."""
     descriptors = [part.fd] if part.ended is None else []
     select.select([*descriptors, *(line.socket for line in lines if not line.gone)], [], [], seconds)
 

@@ -46,12 +46,12 @@ def following(order: Sequence[int]) -> list[int]:
 
 
 def begins(line: Instruction) -> bool:
-    """Return whether it sends to other slices."""
+    """Return whether an instruction sends to other slices."""
     return line.opcode == "send" and is_part(line)
 
 
 def is_part(line: Instruction) -> bool:
-    """Return whether it sends to other slices, receives from them, or waits for either."""
+    """Return whether an instruction sends to other slices, receives from them, or waits for either."""
     return line.opcode in ("send", "recv", "send-done", "recv-done") and "xla_megascale_runtime" in line.rest
 
 
@@ -96,6 +96,6 @@ def _frontend_attributes(line: Instruction) -> dict[str, str]:
 
 
 def _counted(text: str) -> list[int]:
-    """`1,3:5` as [1, 3, 4, 5]."""
+    """Return [1, 3, 4, 5] for `1,3:5`."""
     ends = ([int(n) for n in part.split(":")] for part in text.split(","))
     return [n for first_last in ends for n in range(first_last[0], first_last[-1] + 1)]

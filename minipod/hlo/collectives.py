@@ -193,12 +193,12 @@ class Walker:
 
     @property
     def devices(self) -> int:
-        """Devices of the program: of one slice, if there are several."""
+        """Return the number of devices of the program: those of one slice, if there are several."""
         return self.program.replicas * self.program.partitions
 
 
 def part_of(computation: Computation) -> str:
-    """ "start" or "done" if the computation is that part of a TPU's asynchronous collective, otherwise ""."""
+    """Return "start" or "done" if the computation is that part of a TPU's asynchronous collective, otherwise ""."""
     text = [i.rest for i in computation.values() if i.opcode == "custom-call"]
     return next((part for part in ("start", "done") if any(f'"AsyncCollective{part.title()}"' in t for t in text)), "")
 

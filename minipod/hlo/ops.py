@@ -82,7 +82,7 @@ def moves(collective: Collective) -> bool:
 
 
 def begins(instruction: Instruction) -> bool:
-    """Return whether it is a collective, or the start of one. ValueError, quoting it, for an unknown collective."""
+    """Return whether it is a collective, or the start of one.  ValueError, quoting it, for an unknown collective."""
     opcode = instruction.opcode
     if between_slices.begins(instruction):
         return True

@@ -148,13 +148,13 @@ class _Simulation:
         return [_costliest(runs)] if base(line.opcode) == "conditional" and runs else runs
 
     def _at_least(self, line: Instruction, one: Timeline) -> Timeline:
-        """At least as long as the compiler estimates, if `cycle` is given."""
+        """Return the work, at least as long as the compiler estimates, if `cycle` is given."""
         if not self.machine.cycle or one.memory or one.network or not (cycles := _CYCLES.search(line.rest)):
             return one
         return at_once(max(one.compute, int(cycles[1]) * self.machine.cycle), 0.0, 0.0)
 
     def _part(self, line: Instruction) -> str:
-        """ "start" or "done" for a fusion that is that part of an asynchronous collective."""
+        """Return "start" or "done" for a fusion that is that part of an asynchronous collective."""
         names = line.references.get("calls", []) if line.opcode == "fusion" else []
         return next((part for n in names if n in self.walker.holding and (part := self._part_of(n))), "")
 

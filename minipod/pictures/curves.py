@@ -1,7 +1,7 @@
-"""Curves: a loss over steps, a time over bytes. Dashes, markers and names beside them tell them apart.
+"""Draw curves, such as a loss over steps or a time over bytes. Dashes, markers and names next to them tell them apart.
 
-Written here rather than with a plotting library: the SVG has the page's own colours and fonts, in light and dark,
-and words that each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
+No plotting library is used, because the SVG needs the page's own colours and fonts, in light and dark, and words that
+each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
 """
 
 import math
@@ -134,7 +134,7 @@ def _thin(points: Points) -> Points:
 def frame(
     canvas: Canvas, across: Axis, up: Axis, left: float, right: float, top: float, xlabel: str, ylabel: str
 ) -> None:
-    """Thin lines at the ticks of the values, the numbers, the names of both axes."""
+    """Draw thin lines at the ticks of the values, their numbers, and the names of both axes."""
     for value, tick in up.ticks:
         y = top + (1 - up.at(value)) * TALL
         canvas.add("path", d=f"M{number(left)} {number(y)}H{number(right)}", class_="rule")

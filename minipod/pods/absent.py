@@ -1,4 +1,4 @@
-"""Devices of a slice that you do not have: meshes and shardings are made of them while a program is traced.
+"""Describe the devices of a slice that you do not have: a program is traced with meshes and shardings of them.
 
 They have the attributes that JAX reads before it compiles. No array can be put on them, and they do not need libtpu;
 the child process that compiles has libtpu's own devices (`minipod.pods.compile_process`).

@@ -150,7 +150,7 @@ def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
 
 
 def merged(collectives: Sequence[Collective]) -> list[Collective]:
-    """Equal collectives merged into the first of them, with their times added: a loop equals its unrolled form."""
+    """Merge equal collectives into the first of them, and add their times: a loop equals its unrolled form."""
     alike: dict[Collective, list[int | None]] = {}
     for c in collectives:
         alike.setdefault(replace(c, times=None), []).append(c.times)

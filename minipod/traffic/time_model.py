@@ -49,7 +49,7 @@ def estimate(
     or if the groups are not rows of it, a group is one axis. `minipod.torus.rings` says which axes are rings. Nothing
     else uses the links, and reducing itself takes no time.
 
-    Only a lower bound is known if the groups are no boxes of the torus, or several of their devices share a chip: the
+    Only a lower bound is known if the groups are not boxes of the torus, or several of their devices share a chip: the
     bytes that each chip would send in a ring (in an all-to-all, those for other chips) over all of its links, and one
     hop.
 

@@ -56,7 +56,7 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
 
 
 def stands(b: Beat, limit: float) -> bool:
-    """Return whether it has been at one place for longer than it should: twice `limit` until its first step is done."""
+    """Return whether a process has been in one place too long: `limit`, or twice that until its first step is done."""
     return b.seconds > limit * (1 if b.done else 2)
 
 
