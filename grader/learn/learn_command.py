@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Prints what is wrong, in one sentence, and exits with 2."""
+    """A parser that prints what is wrong, in one sentence, and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, say("learn-option", locale_language(), error=message) + "\n")

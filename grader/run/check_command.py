@@ -1,4 +1,4 @@
-"""Run `python -m lessons check [CHAPTER …] [OPTIONS]`: what `pytest lessons/` does, from any folder."""
+"""Run `python -m lessons check [CHAPTER …] [OPTIONS]`: the same as `pytest lessons/`, but from any folder."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ DESCRIPTION = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run pytest on the chapters that are named, `ch03` or `ch03_sharding`; its exit code, 2 for an unknown chapter."""
+    """Run pytest on the named chapters, `ch03` or `ch03_sharding`; return its exit code; 2: unknown chapter."""
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="chapter to check, such as ch03 (default: all)")
     options, others = parser.parse_known_args(arguments)

@@ -1,8 +1,8 @@
-"""Run inside a sandbox: observe one student's answers, each in forked children, and report what was seen.
+"""Run inside a sandbox: observe one student's answers, each in forked children, and report the observations.
 
 python -m grader.classroom.sandbox.sandbox_child --cache FOLDER [--processes 512] [--parent PID]
 
-Requests and replies, see sandbox_messages.py, are lines of JSON on stdin and stdout; the first line sent is Ready.
+Requests and replies (sandbox_messages.py) are lines of JSON on stdin and stdout; the first reply is Ready.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def _measure(request: Measure, compiled: Path) -> Results:
 
 
 def _copied(cache: Path) -> Path:
-    """Return the compiled operations in a folder that can be written to; it goes with the sandbox's other files."""
+    """Return a writable folder with the compiled operations, which is removed with the sandbox's other files."""
     folder = Path(tempfile.mkdtemp(prefix="compiled-"))
     for entry in cache.iterdir():
         shutil.copyfile(entry, folder / entry.name)
@@ -159,7 +159,7 @@ def _copied(cache: Path) -> Path:
 
 
 def _try(paths: tuple[str, ...], refused: bool) -> Reach:
-    """Return whether a pair of processes can start here, and what could be reached."""
+    """Return whether a pair of processes can start here, and which paths they could reach."""
 
     def count() -> int:
         import jax
