@@ -12,7 +12,7 @@ from publish.page import ROOT
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files and says nothing of it."""
+    """A handler that serves files without logging."""
 
     def log_message(self, format: str, *args) -> None:
         pass
@@ -41,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), handler)
     except (OSError, OverflowError) as error:
-        print(f"port {options.port} cannot be used ({error}): choose another, PORT=8001 make serve", file=sys.stderr)
+        problem = f"port {options.port} cannot be used ({error})"
+        print(f"{problem}: choose another port, PORT=8001 make serve", file=sys.stderr)
         return 1
     print(f"the book is at http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)
     try:

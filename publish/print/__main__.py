@@ -1,6 +1,6 @@
-"""python -m publish.print pdf|epub|zip|cards [--build FOLDER] [EDITION…]: the book to take along, or cards.
+"""python -m publish.print pdf|epub|zip|cards [--build FOLDER] [EDITION…]: make the book for offline reading, or cards.
 
-All is made of the pages that `make book` wrote. Of a published version (BOOK_VERSION) they lie there, too.
+Everything is made from the pages that `make book` wrote. A published version (BOOK_VERSION) has its files there, too.
 """
 
 import argparse

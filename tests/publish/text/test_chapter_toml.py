@@ -44,12 +44,12 @@ def test_a_chapter_is_what_its_file_says(tmp_path):
         (FACTS.replace("solve = 5", "solve = true"), "solve is no whole number above 0: write «solve = 20»"),
         (re.sub("title.*\n", "", FACTS), "the title is missing: write «title.en = "),
         (FACTS.replace("title.en", "title.de"), "title.de is not a title: write it for en or zh-Hans"),
-        ("minutes = 3\n" + FACTS, "nothing is called «minutes»: it may hold number, part, title, solve,"),
+        ("minutes = 3\n" + FACTS, "«minutes» is not a known key: choose from number, part, title, solve,"),
         (FACTS + 'measures = "yes"\n', "measures is not true or false: write «measures = true»"),
         (FACTS + LABEL.format("("), "[[labels]] find = «(» is not a valid pattern: missing ), unterminated subpattern"),
-        (FACTS + TEACHING.replace("wrong", "often"), "[teaching] is not whole: it has goal (a text by language), ask"),
-        (FACTS + TEACHING.replace('"Why?"', "1"), "[teaching] is not whole"),
-        (FACTS + '[[labels]]\nfind = "x"\n', "one of [[labels]] is not whole: it has find and zh-Hans"),
+        (FACTS + TEACHING.replace("wrong", "often"), "[teaching] is incomplete: it has goal (a text by language), ask"),
+        (FACTS + TEACHING.replace('"Why?"', "1"), "[teaching] is incomplete"),
+        (FACTS + '[[labels]]\nfind = "x"\n', "one of [[labels]] is incomplete: it needs find and zh-Hans"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(tmp_path, text, sentence):
