@@ -105,7 +105,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
 def execute(names: list[str], one: Callable[[Page], Executed]) -> dict[str, Executed]:
     """Get each chapter's outputs from `one`, two chapters at a time, since a cell that waits leaves a core idle.
 
-    Chapters that measure times come last, one by one. A failed chapter is a result; an error, such as a full disk, ends all.
+    Chapters that measure times come last, one by one. A failed chapter is a result; an error (full disk) ends all.
     """
     pages = {name: read_page(written(name, "en")) for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:

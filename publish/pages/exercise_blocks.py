@@ -56,8 +56,7 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
 
 
 def split(text: str, then: str) -> list[tuple[str, str]]:
-    """Return each exercise of a page's Markdown, with the text above it, and finally the text after the last: ("",
-    text).
+    """Return each exercise of a page's Markdown with the text above it; last, the text after them: ("", text).
 
     Blank, hints and solution, which a notebook has in cells, are replaced by the sentence `then`.
     """

@@ -30,8 +30,7 @@ def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
 
 @functools.cache
 def _figures(page: str) -> dict[str, str]:
-    """Return the words of a lesson's table of measured figures, which its file has in both languages; "": all
-    tables."""
+    """Return the words of a lesson's table of measured figures, which has both languages; "": of all tables."""
     words: dict[str, str] = {}
     for path in ROOT.glob(f"lessons/{page or '*'}/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))

@@ -22,7 +22,7 @@ def fill(sources: list[Source]) -> None:
 
 
 def table(sources: list[Source], edition: str) -> str:
-    """Return the table: for each page, cells and programs that ran, exercises, seconds of the last execution, and where.
+    """Return the table: for each page, cells and programs that ran, exercises, seconds and place of the last run.
 
     If a cell failed, the seconds are replaced by a link to it. Below are the versions with which pages were executed,
     and a list of the cells whose output differs with the oldest JAX.

@@ -40,8 +40,7 @@ def ui_in(edition: str, prefix: str = "") -> dict[str, str]:
 
 @functools.cache
 def converter():
-    """Return OpenCC's converter for Taiwan, and the rules of terms.toml that follow it: what to find, and its
-    replacement.
+    """Return OpenCC's converter for Taiwan, and the rules of terms.toml that follow it (pattern, replacement).
 
     Most rules are plain words, which need no pattern: these are strings.
     """
@@ -53,7 +52,7 @@ def converter():
 
 
 def exchanged(text: str) -> str:
-    """Return a text that has no code in Traditional Chinese."""
+    """Convert a whole text, which contains no code, to Traditional Chinese."""
     opencc, rules = converter()
     text = opencc.convert(text)
     for find, put in rules:

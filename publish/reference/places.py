@@ -81,8 +81,7 @@ class Edition:
     def links(self, uses: Iterable[tuple[str, str]]) -> str:
         """Return links to sections (page, label), by chapter: «3 · A mesh, Copies; 5 · Constraint».
 
-        If there are more than MANY, return the first by its title, then the first of each further chapter by its
-        number.
+        If there are more than MANY: the first by its title, then the first of each further chapter by its number.
         """
         by_page: dict[str, list[str]] = {}
         for page, label in uses:
