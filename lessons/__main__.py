@@ -1,4 +1,4 @@
-"""`python -m lessons COMMAND`: learn, check and class; new for authors."""
+"""Run `python -m lessons COMMAND`: learn, check, class; new for authors."""
 
 import importlib
 import os
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def of_author(arguments: list[str], installed: bool) -> bool:
-    """Whether `check` checks chapters, and not answers to their exercises.
+    """Return whether `check` checks chapters, not answers to their exercises.
 
     It does in a checkout that is given chapters, and no option of pytest.
     """

@@ -47,9 +47,9 @@ class Pace:
 class Message:
     """One kind of collective in a step.
 
-    name: "weights", "gradients", "sums", "keys", "tokens" or "handed on". bytes: of the array of one collective, as
-    `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: total bytes that a device sends in a step.
-    seconds: total time of these collectives in a step. known: as in `Pace`.
+    name: "weights", "gradients", "sums", "keys", "tokens" or "handed on". bytes: size of the array of one collective,
+    as `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: total bytes that a device sends in a
+    step. seconds: total time of these collectives in a step. known: as in `Pace`.
     """
 
     name: str
@@ -66,8 +66,8 @@ class Message:
 class Design:
     """A layout of a model on a slice. Figures are for one device.
 
-    sizes: of all `AXES`. held: bytes, by what they hold. most: bytes that a compiled step may need, see `CLOSE`. room:
-    bytes that a program may use. messages: what a step sends. seconds: of a step.
+    sizes: those of all `AXES`. held: bytes, by what they hold. most: bytes that a compiled step may need, see `CLOSE`.
+    room: bytes that a program may use. messages: what a step sends. seconds: time of a step.
     """
 
     sizes: Mapping[str, int]

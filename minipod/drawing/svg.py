@@ -91,7 +91,7 @@ def text_width(text: str, size: float = 13.0, code: bool = False) -> float:
 class Picture:
     """A picture. A notebook shows it at the end of a cell; `print` gives its alt text.
 
-    svg: one `<svg class="minipod">` element that can stand in any HTML page. alt: its description.
+    svg: one `<svg class="minipod">` element that any HTML page can contain. alt: its description.
     """
 
     svg: str

@@ -26,7 +26,7 @@ def collectives(
 
     Collectives that move nothing, because every device is alone in its group or permuted to itself, are left out: some
     compilers write them and some do not. ValueError, quoting the line, for a collective that cannot be read, or that
-    stands in a computation that nothing calls.
+    is in a computation that nothing calls.
     """
     walker = Walker(program, mesh, unknown, numbers)
     for name, computation in program.computations.items():

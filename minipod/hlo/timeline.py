@@ -45,9 +45,9 @@ IN_ORDER = ("while", "conditional", "call")  # their computations run in order; 
 class Machine:
     """A model of the seconds that each kind of work takes alone.
 
-    compute: of FLOPs by element type. memory: of bytes to or from the chip's memory. network: of one run of a
+    compute: for FLOPs by element type. memory: for bytes to or from the chip's memory. network: for one run of a
         collective.
-    cycle: of one of the cycles that the TPU compiler estimates for an instruction. If it is given, an instruction that
+    cycle: for one of the cycles that the TPU compiler estimates for an instruction. If it is given, an instruction that
         needs only fast memory computes for at least its cycles, so that elementwise operations and products of few rows
         count, too. (The cycles of other instructions include the compiler's assumptions about the memory's speed.)
     """

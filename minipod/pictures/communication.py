@@ -24,7 +24,7 @@ LOOKS: dict[str, str] = dict(zip(OPS, ("l0 d0", "l1 d1", "l2 d2", "l3 d0", "l4 d
 class Scene:
     """The content of one panel.
 
-    sizes: of the grid, by axis name. ids: of the devices, row by row, None for an ellipsis. groups: of positions in
+    sizes: those of the grid, by axis name. ids: of the devices, row by row, None for an ellipsis. groups: positions in
     `ids`. hidden: number of groups that are left out. alike: whether all groups have the same size.
     """
 

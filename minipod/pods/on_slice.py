@@ -1,7 +1,7 @@
 """Let `jax.devices()`, `jax.default_backend()` and the like answer as on the slice for which a program is compiled.
 
-So a program that asks them makes the slice's mesh and takes its kernels for TPUs, as it would on the slice. What it
-computes before it is compiled is computed on this machine's CPU.
+So a program that asks them makes the slice's mesh and takes its kernels for TPUs, as it would on the slice. Anything
+that it computes before it is compiled is computed on this machine's CPU.
 """
 
 import contextlib

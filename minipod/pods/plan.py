@@ -35,11 +35,11 @@ class Plan:
     full: the compiler's message if the program does not fit; largest: its largest arrays then (`pods.largest`).
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated.
     from_host, to_host: bytes read from the host's memory, and written to it.
-    collectives, overlaps: of the compiled program, `minipod.hlo.ops` and `minipod.hlo.overlap`.
+    collectives, overlaps: those of the compiled program, `minipod.hlo.ops` and `minipod.hlo.overlap`.
     silent: the reason if flops, moved and collectives are None.
     unseen, loops, kernels_sent: what these figures leave out (`minipod.pods.facts.read`).
     estimate: seconds by the program's own schedule, and the part that the core waits (`minipod.pods.facts.estimated`).
-    versions: of JAX and libtpu. text: the compiled program. recorded: compiled earlier, on another machine.
+    versions: those of JAX and libtpu. text: the compiled program. recorded: compiled earlier, on another machine.
     kept: date of the compilation, if the plan came from the cache.
     """
 

@@ -60,7 +60,7 @@ def warm(platform: str = "tpu") -> Iterator[None]:
 
 
 def make(traced: Traced, folder: Path | None = None, child: Child | None = None) -> Plan:
-    """Plan a traced program. folder: of its recordings (default: the folder of its file).
+    """Plan a traced program. folder: that of its recordings (default: the folder of its file).
 
     child: the compiler to use; by default a new one, for this program only.
     """

@@ -22,7 +22,7 @@ Figures = dict[str, int | float | bool]
 class Plans:
     """The fixture `plans`: figures of programs by name and by the versions that compiled them, in a JSON file.
 
-    The file is `plans/NAME.json` beside the test file NAME.py. `pytest --update-plans` writes the figures to this
+    The file is `plans/NAME.json` next to the test file NAME.py. `pytest --update-plans` writes the figures to this
     file; without that option, the figures are compared with the file.
     """
 

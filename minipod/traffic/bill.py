@@ -7,7 +7,8 @@
     minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # estimated time
 
 The bytes are those of the program as compiled, and a table says for which kind of machine: the CPU compiler turns bf16
-into f32, the TPU compiler gathers f32 as bf16. What a Pallas kernel or another custom call sends is not included.
+into f32, the TPU compiler gathers f32 as bf16. Bytes that a Pallas kernel or another custom call sends are not
+included.
 """
 
 import re

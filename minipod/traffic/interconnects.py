@@ -10,8 +10,8 @@ __all__ = ["LINKS", "Link", "link"]
 class Link:
     """An interconnect.
 
-    bytes_per_second: of one link in one direction; with a switch, what a device can send and, at the same time,
-        receive.
+    bytes_per_second: speed of one link in one direction; with a switch, the speed at which a device can send and, at
+        the same time, receive.
     shape: "torus": each axis is a line of devices with links to both neighbours, closed into a ring if `closes` says
         so; both directions and several axes work at once. "ring": one ring through all devices, used in one direction.
         "switch": every device reaches every other in one hop.
