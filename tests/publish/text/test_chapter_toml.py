@@ -41,7 +41,7 @@ def test_a_chapter_is_what_its_file_says(tmp_path):
         ("number = ", "cannot be read: Invalid value (at end of document)"),
         (FACTS.replace("95", "9"), "number is 9, the folder's name says 95: write «number = 95»"),
         (FACTS.replace("number = 95\n", ""), "number is missing: write «number = 95»"),
-        (FACTS.replace("solve = 5", "solve = true"), "solve is no whole number above 0: write «solve = 20»"),
+        (FACTS.replace("solve = 5", "solve = true"), "solve is not a whole number above 0: write «solve = 20»"),
         (re.sub("title.*\n", "", FACTS), "the title is missing: write «title.en = "),
         (FACTS.replace("title.en", "title.de"), "title.de is not a title: write it for en or zh-Hans"),
         ("minutes = 3\n" + FACTS, "«minutes» is not a known key: choose from number, part, title, solve,"),
