@@ -25,7 +25,7 @@ def together(
     """Return the mistakes that an answer makes at once, as functions of mistakes.py; () if unknown.
 
     Each place of a tuple or a dict, or each case, is wrong in the same way as one of them, or the numbers combine two
-    mistakes as a product or a sum. A single name: where the answer is wrong, it does what that mistake does.
+    mistakes as a product or a sum. A single name: the answer does the same where it is wrong, and is right more often.
     """
     got, expected = _column([r.cases(spec.name) for r in answer]), _column(right)
     if got is None or expected is None:

@@ -93,7 +93,7 @@ class Wrong:
 
     @functools.cached_property
     def pairs(self) -> list[tuple[str, list[Pair]]]:
-        """Return pairs of arrays with the meaning of their numbers, from the outside in; empty without numbers."""
+        """Return (meaning of the numbers, pairs of arrays), from the outside in; empty without numbers."""
         # A number of a row is shown with the row: of that it must not be said where others in it are wrong, too.
         paths = [self.difference.path] if self._speaks_for_row else []
         if self.difference.inside and self.difference.inside[0] and _all_numbers(self.row[1]):
