@@ -29,7 +29,7 @@ BAD = {
     "forks": (
         "if not os.fork():\n        os.setsid()\n        if os.fork():\n            os._exit(0)\n"
         "        time.sleep(1000)\n    return 3 * x",
-        *("wrong", "The shape is right, the numbers are not"),
+        *("wrong", "The shape is right but the numbers are not"),
     ),
     "half": ("print(1)\n    raise NotImplementedError('the rest')", "todo", ""),
     "gone": ("", "todo", "has no function gone"),
