@@ -22,7 +22,7 @@ learn: env  ## solve the exercises; your answer is checked each time you save (O
 book: env  ## write the book to _build/html (FRESH=1 runs every cell, EDITIONS=en writes one edition)
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m publish.build $(if $(FRESH),--fresh) $(EDITIONS)
 
-serve: env  ## show the built book on 127.0.0.1 (PORT=8000)
+serve: env  ## serve the built book on 127.0.0.1 (PORT=8000)
 	@$(BIN)/python -m publish.serve --port $(PORT)
 
 # KINDS=cards draws a picture for each chapter, shown where somebody shares a link to it: .github/workflows/book.yml.

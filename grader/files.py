@@ -1,4 +1,4 @@
-"""Write files whole or not at all, by one process at a time."""
+"""Write files whole or not at all, one process at a time."""
 
 import contextlib
 import errno
@@ -12,9 +12,9 @@ PATIENCE = 10.0  # seconds for another process to finish a change, which takes m
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Create or replace a file, whole or not at all; its permissions stay, and a link at this path is followed.
+    """Create or replace a file, whole or not at all; its permissions are kept, and a link at this path is followed.
 
-    Raises OSError, even for a file that is only marked read-only: its owner does not want it to change.
+    Raises OSError, also for a file that is merely marked read-only, because its owner does not want it to change.
     """
     path = Path(os.path.realpath(path))
     mode = path.stat().st_mode & 0o777 if path.exists() else None
@@ -26,7 +26,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Make or replace a file of a cache, whole or not at all, for this user only; its folder is made. Raises OSError.
+    """Create or replace a cache file, whole or not at all, and its folder, for this user only. Raises OSError.
 
     A link at this path is replaced: it may lead anywhere.
     """
@@ -35,7 +35,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def replace(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Write a file next to `path`, then move it there; leave nothing on an error. mode: default: by the umask."""
+    """Write a file next to `path`, then move it there; leave nothing on an error. mode: by default, from the umask."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")  # another process may be doing the same
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     try:
@@ -54,7 +54,7 @@ def replace(path: Path, data: bytes, mode: int | None = None) -> None:
 def alone_in(folder: Path) -> Iterator[None]:
     """Hold a lock on a folder during the block. Raises OSError if getting it takes too long.
 
-    On a file system without locks it goes on without one.
+    On a file system without locks, the block runs without one.
     """
     place, end = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
     try:

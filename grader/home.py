@@ -1,4 +1,4 @@
-"""Find the learner's files: next to lessons/ in a checkout, in the current folder if pip installed the lessons."""
+"""Find the learner's files: next to lessons/ in a checkout, or in the current folder if pip installed the lessons."""
 
 import functools
 from pathlib import Path
@@ -9,10 +9,10 @@ HERE = Path(__file__).resolve().parents[1]  # holds the lessons/ that are import
 
 @functools.cache
 def is_installed(root: Path) -> bool:
-    """Return whether pip put these lessons there, and they are not in a checkout."""
+    """Return whether pip installed these lessons, so that they are not in a checkout."""
     return any(root.glob(f"{BOOK.replace('-', '_')}-*.dist-info"))
 
 
 def home(root: Path) -> Path:
-    """Return the folder of answers/ and .cache/ for the lessons below `root`."""
+    """Return the folder that contains answers/ and .cache/ for the lessons below `root`."""
     return Path.cwd() if is_installed(root) else root

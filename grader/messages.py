@@ -19,27 +19,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Message:
-    """A message that is not yet in a language: its key, and the values to fill in, which may be messages, too."""
+    """A message in no particular language yet: its key, and the values to fill in, which may be messages, too."""
 
     key: str
     values: Mapping[str, object] = field(default_factory=dict)
 
 
 def locale_language() -> str:
-    """The language of LC_ALL, LC_MESSAGES or LANG: zh_TW and zh_HK give zh-Hant, other zh zh-Hans; where languages.toml
-    has none for it, en."""
+    """Return the language of LC_ALL, LC_MESSAGES or LANG: zh-Hant for zh_TW and zh_HK, zh-Hans for all other zh; en if
+    languages.toml has none for it."""
     value = next((v for k in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := os.environ.get(k))), "")
     value = value.partition(".")[0].replace("-", "_")
     return _LOCALES[max(fitting, key=len)] if (fitting := [x for x in _LOCALES if value.startswith(x)]) else "en"
 
 
 def nearest_first(lang: str) -> tuple[str, ...]:
-    """Return a language, then those that are read if a text is missing in it."""
+    """Return a language, followed by those to use if a text is missing in it."""
     return _FALLBACK[lang]
 
 
 def languages() -> str:
-    """List the languages for a help text: "en, zh-Hans, zh-Hant"."""
+    """Return the languages for a help text: "en, zh-Hans, zh-Hant"."""
     return ", ".join(LANGUAGES)
 
 

@@ -1,4 +1,4 @@
-"""`python -m lessons COMMAND`: learn, check and class; new for authors."""
+"""Run `python -m lessons COMMAND`: learn, check, class; new for authors."""
 
 import importlib
 import os
@@ -20,13 +20,13 @@ COMMANDS = {  # imported by name: what an author runs stands above the lessons
 USAGE = """\
 usage: python -m lessons COMMAND [OPTIONS]
 
-  learn [CHAPTER]       solve the exercises; each time you save, one is checked
+  learn [CHAPTER]       solve the exercises; each save checks your answer
   check                 check all your answers once
   class FOLDER          check the answers of a whole class
   check CHAPTER         check a chapter that you are writing (in a checkout)
   new CHAPTER [NAME]    begin a chapter or an exercise (in a checkout)
 
-Each command has --help; `check CHAPTER --help` is about checking a chapter.\
+Each command has --help; `check CHAPTER --help` is for authors of a chapter.\
 """
 
 
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def of_author(arguments: list[str], installed: bool) -> bool:
-    """Whether `check` checks chapters, and not answers to their exercises.
+    """Return whether `check` checks chapters, not answers to their exercises.
 
     It does in a checkout that is given chapters, and no option of pytest.
     """

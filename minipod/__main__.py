@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="minipod", description="A pod on a laptop: simulated devices, several processes.")
+    parser = _Parser(prog="minipod", description="Run and examine JAX programs on simulated devices.")
     parser.add_argument("--version", action="version", version=f"minipod {distribution.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
@@ -159,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     profile.set_defaults(command=_profile)
 
-    draw = commands.add_parser("draw", help="draw simulated devices")
+    draw = commands.add_parser("draw", help="draw a picture of simulated devices")
     draw.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="number of devices (default: 8)")
     draw.add_argument(
         "-o", "--output", default="devices.svg", metavar="FILE", help="file to write (default: devices.svg)"

@@ -22,8 +22,8 @@ class Chip:
     """A chip; for TPU7x, one of the two JAX devices on a chip.
 
     flops: element type, as compilers spell it (bf16, f32, s8, f8) → peak FLOP/s of matrix products. memory: bytes.
-    bandwidth: of the memory, bytes per second. link: name in `minipod.traffic.LINKS`. host: bytes per second to the
-    host's memory, and the same in the other direction. bandwidth and host are None if no source gives them.
+    bandwidth: bytes per second to and from memory. link: name in `minipod.traffic.LINKS`. host: bytes per second to the
+    host's memory, and as many in the other direction. bandwidth and host are None if no source gives them.
     """
 
     name: str

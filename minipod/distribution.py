@@ -9,7 +9,7 @@ NEWEST_JAX = (0, 12)  # the tests have passed with it (constraints.txt); no othe
 
 
 class Missing(ImportError):
-    """The error of missing packages of an extra; the message names them in one sentence."""
+    """Raised if packages of an extra are missing; the message names them in one sentence."""
 
     def __init__(self, extra: str) -> None:
         super().__init__(f"{extra} need packages that are not installed: `pip install {' '.join(missing(extra))}`")

@@ -1,4 +1,4 @@
-"""Expected errors: print JAX's message as a short quotation, and fail if JAX no longer raises it.
+"""Expect errors: print JAX's message as a short quotation, and fail if JAX no longer raises it.
 
 For documentation and tests that show an error, whose message may change from one version of JAX to the next.
 
@@ -45,7 +45,7 @@ def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], te
 
 
 def quote(error: BaseException, text: str = "") -> str:
-    """`Type: message` in at most three lines of 78 columns: the first sentences of the message, as far as `text`.
+    """Return `Type: message` in at most three lines of 78 columns: the first sentences of the message, up to `text`.
 
     If `text` would be cut off, the quotation begins with a later sentence, so that it shows `text`.
     """

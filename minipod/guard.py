@@ -50,7 +50,7 @@ _calls = itertools.count(1)
 
 
 class OutOfStep(RuntimeError):
-    """The error of processes that differ. The message names the call, and what each process was about to do."""
+    """Raised if processes differ. The message names the call and what each process was about to do."""
 
 
 def watched(function: Function, name: str | None = None, seconds: float = 10.0) -> Function:

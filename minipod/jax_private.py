@@ -1,4 +1,4 @@
-"""Hold every use of JAX's private parts: everything that reaches into `jax._src` is in this module.
+"""Reach JAX's private parts: every use of `jax._src` is in this module.
 
 A release of JAX may rename any of them. Then the program runs as it would without minipod, one sentence on stderr says
 what is missing and what follows from that, and `minipod doctor` says the same. Where JAX has a public way, minipod uses
@@ -56,7 +56,7 @@ def process_and_count() -> tuple[int, int] | None:
 
 
 def coordinator_client() -> Any:
-    """Return the client of the coordinator's key-value store; None outside of a cluster, or where JAX hides it."""
+    """Return the client of the coordinator's key-value store; None outside of a cluster, or if JAX hides it."""
     return _get(f"{_STATE}.client")
 
 
@@ -72,7 +72,7 @@ def launcher_questions(detector: str) -> list[Callable[..., Any]] | None:
 
 
 def cluster_detector() -> Any:
-    """Return the class with `_cluster_types` and `auto_detect_unset_distributed_params`; None where either is gone."""
+    """Return the class with `_cluster_types` and `auto_detect_unset_distributed_params`; None if either is gone."""
     names = ("_cluster_types", "auto_detect_unset_distributed_params")
     if None in [_get(f"jax._src.clusters:ClusterEnv.{name}") for name in names]:
         return None
@@ -94,7 +94,7 @@ def gloo_lacks_hostname() -> None:
 def skip_plugins() -> None:
     """Save the 25 ms in which JAX looks for plug-ins (GPU, TPU) in every installed package; not needed for CPU devices.
 
-    Where the name is gone, JAX looks for them: nothing to report.
+    If the name is gone, JAX looks for them as usual, and there is nothing to report.
     """
     if bridge := sys.modules.get("jax._src.xla_bridge"):
         setattr(bridge, "_plugins_registered", True)  # noqa: B010 (its type does not know it)

@@ -36,7 +36,7 @@ __all__ = ["ReplicasDiffer", "same_replicas"]
 
 
 class ReplicasDiffer(RuntimeError):
-    """The error of devices whose copies differ although the array says they are equal; the message says which."""
+    """Raised if copies differ although the array says that they are equal; the message says which ones."""
 
 
 def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:

@@ -68,7 +68,7 @@ def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...
 class Torus:
     """The torus on which a mesh lies, or several equal ones.
 
-    shape: chips along x, y (and z). closed: whether each of these axes is a ring. coords: of the chip of each device,
+    shape: chips along x, y (and z). closed: whether each of these axes is a ring. coords: those of each device's chip,
     in the order of `mesh.devices.flat`. slices: number of the torus of each device, in that order; empty for one torus.
     """
 

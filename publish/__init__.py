@@ -1,1 +1,1 @@
-"""Build the book: outputs of cells, pages, editions, a server to read them."""
+"""Build the book: outputs of cells, pages and editions, and a server to read them."""

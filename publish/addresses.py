@@ -1,7 +1,7 @@
-"""Addresses that others may have linked to: a label of a section, an exercise or a figure, in every edition.
+"""Keep the addresses to which others may have linked: labels of sections, exercises and figures in every edition.
 
-Each that was ever published stands in book/addresses.txt, as `ch03_sharding#sec-mesh`, and stays: a heading may get
-other words, its label not. `make sync` enters new ones and takes none out.
+Every address that was ever published is in book/addresses.txt, such as `ch03_sharding#sec-mesh`, and stays there: a
+heading may be reworded, but its label may not change. `make sync` adds new addresses and removes none.
 """
 
 import re
@@ -13,9 +13,9 @@ HEAD = "# Never changed, only added to: `make sync` enters what is new.\n"
 
 
 def listed(root: Path, pages: Mapping[str, list[str]]) -> tuple[str, list[str]]:
-    """Return what the list should hold, "" where it does, and a sentence for each address that is gone.
+    """Return the text that the list should have ("" if it has it), and a sentence for each missing address.
 
-    pages: the text of each in every language that it is written in
+    pages: the text of each page in every language in which it is written
     """
     present = {address for name, texts in pages.items() for address in _addresses(name, texts)}
     path = root / LIST
@@ -30,6 +30,6 @@ def listed(root: Path, pages: Mapping[str, list[str]]) -> tuple[str, list[str]]:
 
 
 def _addresses(name: str, texts: list[str]) -> set[str]:
-    """Return those that are in each of a page's texts."""
+    """Return the addresses that are in all texts of a page."""
     labels = (set(re.findall(r"^\(([\w-]+)\)=", text, re.M)) for text in texts)
     return {name} | {f"{name}#{label}" for label in set.intersection(*labels)}

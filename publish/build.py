@@ -1,6 +1,6 @@
-"""python -m publish.build [--fresh] [--build FOLDER] [EDITION…]: outputs of the cells, then the pages of each edition.
+"""python -m publish.build [--fresh] [--build FOLDER] [EDITION…]: get the outputs of all cells, then write the pages.
 
-Outputs are taken as recorded in book/outputs where they fit, and executed, once for all editions, where they do not.
+Outputs that are recorded in book/outputs and fit are used; the other cells are executed, once for all editions.
 """
 
 import argparse
@@ -21,16 +21,20 @@ from publish.pages import published
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.build", description="Make the book.")
-    parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
+    parser = argparse.ArgumentParser(prog="python -m publish.build", description="Build the book.")
+    parser.add_argument(
+        "editions", metavar="EDITION", nargs="*", help=f"edition to build: {', '.join(EDITIONS)} (default: all)"
+    )
     parser.add_argument(
         "--build",
         type=Path,
         default=ROOT / "_build",
         metavar="FOLDER",
-        help="where to build, and keep caches (default: _build)",
+        help="folder for the book and its caches (default: _build)",
     )
-    parser.add_argument("--fresh", action="store_true", help="execute every cell, even if recorded or cached")
+    parser.add_argument(
+        "--fresh", action="store_true", help="execute every cell, even if its output is recorded or cached"
+    )
     options = parser.parse_args(arguments)
     if wrong := [a for a in options.editions if a not in EDITIONS]:
         print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
@@ -46,9 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def make(build: Path, editions: list[str], fresh: bool = False) -> int:
-    """Build the editions in `build`. Returns 1 where a page is out of step with its lesson, or a cell has failed.
+    """Build the editions in `build`. Returns 1 if a page does not agree with its lesson, or a cell has failed.
 
-    OSError, ValueError or RuntimeError where the pages cannot be written.
+    OSError, ValueError or RuntimeError if the pages cannot be written.
     """
     start = time.monotonic()
     gc.set_threshold(50_000, 20, 20)  # as in write_edition.py
@@ -99,9 +103,9 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
 
 
 def execute(names: list[str], one: Callable[[Page], Executed]) -> dict[str, Executed]:
-    """Get each chapter's outputs by `one`, two chapters at a time: a cell that waits for processes leaves a core idle.
+    """Get each chapter's outputs from `one`, two chapters at a time, since a cell that waits leaves a core idle.
 
-    Those that measure come last, one by one. A chapter that fails is a result; what raises, as a full disk, ends all.
+    Chapters that measure times come last, one by one. A failed chapter is a result; an error (full disk) ends all.
     """
     pages = {name: read_page(written(name, "en")) for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:

@@ -10,7 +10,7 @@ WORLDS = ("torch", "megatron", "paper")  # whose words stand beside ours; a colu
 
 @dataclass(frozen=True)
 class Caption:
-    """The caption of a cell's picture, by language; without one, the picture's own description is used."""
+    """The caption of a cell's picture, by language; without it, the picture's own description is used."""
 
     cell: str
     said: dict[str, str]
@@ -18,7 +18,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class Called:
-    """A system's name for a term, by language, and the source."""
+    """The name of a term in some system, by language, and its source."""
 
     said: dict[str, str]
     source: str
@@ -26,13 +26,13 @@ class Called:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """One thing under the names of other worlds, None where one has no word of its own.
+    """One term under the names of other systems; None if a system has no word of its own.
 
-    here      as the book calls it, by language
-    torch     in PyTorch, NCCL and what starts them
-    megatron  in Megatron-LM, DeepSpeed and the papers they come from
-    paper     in a paper that others come from, where that is no library of these worlds
-    words     by language what a reader may search for: the entries of the index
+    here      the book's name, by language
+    torch     the name in PyTorch, NCCL and their launchers
+    megatron  the name in Megatron-LM, DeepSpeed and the papers behind them
+    paper     the name in the paper that introduced it, if it is not in these libraries
+    words     by language, the words for which a reader may search: the entries of the index
     """
 
     here: dict[str, str]
@@ -43,12 +43,12 @@ class Elsewhere:
 
 
 def captions(rows: list[dict[str, Any]]) -> tuple[Caption, ...]:
-    """Return the rows of [[figures]], which `wrong` has found to be right."""
+    """Return the rows of [[figures]], which `wrong` has checked before."""
     return tuple(Caption(row["cell"], _both(row)) for row in rows)
 
 
 def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
-    """Return the rows of [[elsewhere]], which `wrong` has found to be right."""
+    """Return the rows of [[elsewhere]], which `wrong` has checked before."""
     return tuple(
         Elsewhere(
             here=_both(row["here"]),
@@ -66,7 +66,7 @@ def _called(row: dict[str, str] | None) -> Called | None:
 
 
 def _both(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row's text in each language; the other language's where the chapter is not written yet."""
+    """Return a row's text in each language, the other language's if the chapter is not written in one."""
     text = next(row[language] for language in WRITTEN if language in row)
     return {language: row.get(language, text) for language in WRITTEN}
 
@@ -77,7 +77,7 @@ def languages(facts: dict[str, Any]) -> tuple[str, ...]:
 
 
 def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterator[str]:
-    """Yield what is wrong with [[figures]] and [[elsewhere]] in these languages, a sentence each."""
+    """Yield a sentence for each fault of [[figures]] and [[elsewhere]] in these languages."""
     for row in _rows(facts, "figures"):
         if not isinstance(row, dict) or set(row) != {"cell", *languages} or not all(map(is_text, row.values())):
             yield f"one of [[figures]] must have cell, {' and '.join(languages)}, and nothing else"
@@ -85,10 +85,10 @@ def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterat
     for number, row in enumerate(_rows(facts, "elsewhere"), 1):
         where = f"[[elsewhere]] {number}"
         if not isinstance(row, dict):
-            yield f"{where} is not a table: write «[[elsewhere]]», and below it here, torch, megatron and words"
+            yield f"{where} is not a table: write «[[elsewhere]]» and, below it, here, torch, megatron and words"
             return
         if odd := sorted(set(row) - {"here", *WORLDS, "words"}):
-            yield f"{where}: nothing is called «{odd[0]}»: it may hold here, {', '.join(WORLDS)} and words"
+            yield f"{where}: «{odd[0]}» is not a known key: choose from here, {', '.join(WORLDS)} and words"
         for key in ("here", "words"):
             yield from (
                 f"{where}: {key}.{language} is missing: write it" for language in _lacks(row.get(key), languages)
@@ -103,9 +103,9 @@ def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterat
 def _called_wrong(where: str, row: Any, languages: tuple[str, ...]) -> Iterator[str]:
     yield from (f"{where}.{language} is missing: write it" for language in _lacks(row, languages))
     if isinstance(row, dict) and (odd := sorted(set(row) - {*WRITTEN, "source"})):
-        yield f"{where}: nothing is called «{odd[0]}»: it may hold en, zh-Hans and source"
+        yield f"{where}: «{odd[0]}» is not a known key: choose from en, zh-Hans and source"
     if not isinstance(row, dict) or not str(row.get("source", "")).startswith("https://"):
-        yield f"{where}.source is missing: what is said of another system names the page that says so, https://…"
+        yield f"{where}.source is missing: give the address of a page that uses the term, https://…"
 
 
 def _rows(facts: dict[str, Any], key: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Read chapter.toml: a chapter's place in the book, its title, how long it takes, its own words in pictures."""
+"""Read chapter.toml: a chapter's place in the book, its title, how long it takes, and translations in its pictures."""
 
 import re
 import tomllib
@@ -16,9 +16,9 @@ from publish.chapter_tables import WRITTEN, Caption, Elsewhere, is_text
 class Teaching:
     """The texts of the instructor's guide on a chapter, each by language.
 
-    goal   what one can do after it, one sentence
+    goal   what students can do after the chapter, in one sentence
     ask    questions for the class
-    wrong  the mistakes to expect, `exercise.mistake` as words.toml has them, the likeliest first
+    wrong  the mistakes to expect, `exercise.mistake` as in words.toml, the likeliest first
     """
 
     goal: dict[str, str]
@@ -28,18 +28,18 @@ class Teaching:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter, in the names of its chapter.toml.
+    """A chapter; the fields are named as in chapter.toml.
 
     part      of the book, 1 or 2
     title     by language, at least one of them
     solve     minutes for the exercises
-    measures  its cells take the time: nothing else may run beside them
-    labels    what the chapter's own pictures and tables say, and the same in zh-Hans: find, a pattern, and what to put
+    measures  whether its cells measure times, so that nothing else may run at the same time
+    labels    texts in the chapter's own pictures and tables: a pattern to find, and its replacement in zh-Hans
     teaching  for the instructor's guide
-    figures   what stands below its pictures
-    elsewhere what other systems call its things
-    only      the one language that it is written in so far; "": in both
-    draft     not in the book yet, nor among the exercises
+    figures   the captions of its pictures
+    elsewhere the names of its terms in other systems
+    only      the one language in which it is written so far; "": both
+    draft     whether it is left out of the book and the exercises for now
     """
 
     lesson: str  # "ch03_sharding", the folder
@@ -56,7 +56,7 @@ class Chapter:
     draft: bool = False
 
     def titled(self, language: str) -> str:
-        """Return the title in a language, or in the one that it has."""
+        """Return the title in a language, or else in the one that exists."""
         return self.title.get(language) or next(iter(self.title.values()))
 
 
@@ -83,18 +83,18 @@ def read_chapter(folder: Path) -> Chapter:
 
 
 def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
-    """Yield what is wrong with the facts, a sentence each, of every table by itself."""
+    """Yield a sentence for each fault of the file, table by table."""
     known = [f.name for f in fields(Chapter) if f.name != "lesson"]
     for key in facts:
         if key not in known:
-            yield f"nothing is called «{key}»: it may hold {', '.join(known)}"
+            yield f"«{key}» is not a known key: choose from {', '.join(known)}"
     yield from _wrong_numbers(facts, number)
     yield from _wrong_title(facts.get("title"))
     if not isinstance(facts.get("measures", False), bool):
         yield "measures is not true or false: write «measures = true» if cells measure times, otherwise leave it out"
     yield from _wrong_labels(facts.get("labels", []))
     if "teaching" in facts and not _teaches(facts["teaching"]):
-        yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
+        yield "[teaching] is incomplete: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
     if facts.get("only", WRITTEN[0]) not in WRITTEN:
         yield f'only is not one of the languages: write «only = "{WRITTEN[0]}"», or leave it out if both are written'
     if not isinstance(facts.get("draft", False), bool):
@@ -105,7 +105,8 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
 def _wrong_numbers(facts: dict[str, Any], number: int) -> Iterator[str]:
     for key, example in (("number", number), ("part", 1), ("solve", 20)):
         if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
-            yield f"{key} is {'missing' if key not in facts else 'no whole number above 0'}: write «{key} = {example}»"
+            wrong = "missing" if key not in facts else "not a whole number above 0"
+            yield f"{key} is {wrong}: write «{key} = {example}»"
         elif key == "number" and facts[key] != number:
             yield f"number is {facts[key]}, the folder's name says {number}: write «number = {number}»"
 
@@ -123,7 +124,7 @@ def _wrong_labels(labels: Any) -> Iterator[str]:
         return
     for row in labels:
         if set(row) != {"find", "zh-Hans"} or not all(map(is_text, row.values())):
-            yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"
+            yield "one of [[labels]] is incomplete: it needs find and zh-Hans, and nothing else"
             continue
         try:
             re.compile(row["find"])

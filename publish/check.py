@@ -1,8 +1,8 @@
-"""python -m publish.check: all that can be said of the project without running it, a line each.
+"""python -m publish.check: find problems in the project without running it; print a line for each.
 
-Style and layout of the code (ruff), its types (pyrefly), which package imports which (import-linter), whether what is
-imported from elsewhere is declared (deptry), whether the pages are in step, filled in and where they were
-(publish/sync.py), how the Chinese reads (publish/text).
+It checks the style and layout of the code (ruff), its types (pyrefly), which package imports which (import-linter),
+whether imported packages are declared (deptry), whether the pages are in step with the lessons, complete, and at their
+old addresses (publish/sync.py), and the style of the texts (publish/text).
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
-    """Yield the findings of one check, up to a file that is not valid Python or TOML, which ruff and sync name."""
+    """Yield the findings of one check, until a file is not valid Python or TOML; ruff and sync name that file."""
     try:
         yield from look()
     except (SyntaxError, ValueError) as error:
@@ -60,7 +60,7 @@ def code() -> Iterator[str]:
 
 
 def layout() -> Iterator[str]:
-    """Files that are laid out otherwise."""
+    """Yield the files that are not formatted."""
     for line in _run("ruff", "format", "--diff", ".").stdout.splitlines():
         if line.startswith("--- "):
             yield f"{line.removeprefix('--- ')}: is not formatted: run `make format`"
@@ -76,7 +76,7 @@ def types() -> Iterator[str]:
 
 
 def packages() -> Iterator[str]:
-    """Imports against a contract of [tool.importlinter]: from a floor or a room above, or in a circle."""
+    """Yield imports that break a contract of [tool.importlinter]: from a higher layer, or in a cycle."""
     report = _run("lint-imports", "--no-logo", "--no-cache").stdout
     if "Contracts: " not in report:
         yield f"import-linter: {' '.join(report.split())}"
@@ -85,7 +85,7 @@ def packages() -> Iterator[str]:
 
 
 def imports() -> Iterator[str]:
-    """Modules from elsewhere that neither the dependencies name nor the extras that the folder may use."""
+    """Yield imported modules that neither the dependencies nor the extras for the folder declare."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     runs: list[tuple[str, ...]] = [MINIPOD]
     for folders, allowed in EXTRAS.items():
@@ -106,7 +106,7 @@ def _run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def pages() -> Iterator[str]:
-    """Yield pages and files out of step; a gap that a language declares is a note, not a finding."""
+    """Yield pages and files that are out of step; a gap that `only` declares is a note, not a finding."""
     result = sync.check()
     for sentence in result.unwritten:
         print(f"note: not yet in both languages: {sentence}")
@@ -115,7 +115,7 @@ def pages() -> Iterator[str]:
 
 
 def chinese() -> Iterator[str]:
-    """Sentences to write otherwise."""
+    """Yield sentences to rewrite."""
     yield from map(str, style.check())
 
 

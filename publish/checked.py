@@ -1,8 +1,8 @@
-"""python -m publish.checked [CHAPTER…]: check each chapter that has changed since all that its author wrote held.
+"""python -m publish.checked [CHAPTER…]: check each chapter that has changed since it last passed its check.
 
-tests/data/checked.json has a sum of each chapter that held: of its files, of all that they and the check reach in
-solutions/, grader/ and minipod/, and of the versions that compile. `make test` checks only a chapter whose sum is
-another; the weekly run checks all of them.
+tests/data/checked.json has a hash for each chapter that passed: of its files, of all files that they and the check use
+in solutions/, grader/ and minipod/, and of the versions of the compiling packages. `make test` checks only chapters
+whose hash has changed; the weekly run checks all of them.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def chapters(root: Path = ROOT) -> list[str]:
 
 
 def command(chapter: str) -> list[str]:
-    """Return the functions that check a chapter: its right answers, and its known mistakes by name."""
+    """Return the command that checks a chapter: its right answers, and whether its known mistakes are recognised."""
     return [sys.executable, "-m", "lessons", "check", chapter, "--shorter"]
 
 
@@ -59,9 +59,14 @@ def held() -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Check them, two at a time; note those that hold. 1 where one does not."""
+    """Check chapters, two at a time; record those that pass. Returns 1 if one does not."""
     parser = argparse.ArgumentParser(prog="python -m publish.checked", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as ch03_sharding (default: what changed)")
+    parser.add_argument(
+        "chapters",
+        nargs="*",
+        metavar="CHAPTER",
+        help="chapter to check, such as ch03_sharding (default: those that changed)",
+    )
     chosen = parser.parse_args(arguments).chapters
     if unknown := sorted({*chosen} - {*chapters()}):
         parser.error(f"there is no chapter {unknown[0]}")

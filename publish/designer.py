@@ -1,7 +1,7 @@
-"""python -m publish.designer [MACHINE…]: what the designer's script wants to know of machines and models, in one file.
+"""python -m publish.designer [MACHINE…]: write the data on machines and models that the designer's script needs.
 
-Which devices lie where on a torus, and how fast a collective along some axes is there, only Python computes
-(`minipod.choose.designs`); this writes it down for every layout of up to three axes: book/_static/designer_data.js.
+Only Python (`minipod.choose.designs`) computes where devices lie on a torus, and how fast a collective along some axes
+is there. This program writes the results for every layout of up to three axes: book/_static/designer_data.js.
 """
 
 import json
@@ -61,7 +61,7 @@ def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:
 
 
 def machine(on: Slice) -> dict[str, object]:
-    """Describe one slice: its chip's figures; for each layout the paces and the boxes of its axes, as indices."""
+    """Describe one slice: its chip's figures and, for each layout, the paces and boxes of its axes, as indices."""
     chip, paces, boxes = CHIPS[on.generation.chip], dict[object, int](), dict[object, int]()
     by_layout = {}
     for sizes in layouts(on.devices):
@@ -92,8 +92,8 @@ def machine(on: Slice) -> dict[str, object]:
 
 
 def sides(on: str, sizes: tuple[int, ...], axis: str) -> tuple[int, ...] | None:
-    """Return the sides of the box that the first group along an axis fills on the torus; None if it fills none, and for
-    GPUs, which have none; (0,) where the group lies on several slices."""
+    """Return the sides of the box that the first group along an axis fills on the torus; None if it fills no box, and
+    for GPUs, which have no torus; (0,) if the group lies on several slices."""
     shape, _, torus = laid(on, sizes)
     if torus is None:
         return None
@@ -127,21 +127,21 @@ def plans() -> dict[str, dict[str, object]]:
 
 
 def models() -> dict[str, dict[str, object]]:
-    """Return what the formulas need of each model, without a batch."""
+    """Return the data of each model that the formulas need, without a batch."""
     every = {"book": BOOK} | {name: shape.model(1, 1, scores=True) for name, shape in SHAPES.items()}
     # pyrefly: ignore[bad-return]
     return {name: asdict(of) for name, of in every.items()}
 
 
 def machines() -> dict[str, dict[str, object]]:
-    """Return the machines in the file, unchanged."""
+    """Return the machines that are in the file, unchanged."""
     lines = files.read(FILE).splitlines() if FILE.exists() else []
     parts = (re.fullmatch(r'("[^"]+"): (\{"devices".*\}),?', line) for line in lines)
     return {json.loads(match[1]): json.loads(match[2]) for match in parts if match}
 
 
 def text(by_machine: dict[str, dict[str, object]]) -> str:
-    """Return the file's text: a script, since a page opened from disk cannot fetch data."""
+    """Return the file's text: a script, because a page opened from disk cannot fetch data."""
     lines = [f"{json.dumps(name)}: {json.dumps(of, separators=(',', ':'))}" for name, of in by_machine.items()]
     return (
         '"use strict";\n// Made by `python -m publish.designer`: see there.\n'
@@ -153,7 +153,7 @@ def text(by_machine: dict[str, dict[str, object]]) -> str:
 
 
 def main(wanted: list[str] | None = None) -> int:
-    """Machines that are not named stay as they are; models and plans, which cost nothing, never do."""
+    """Write the file. Machines that are not named stay as they are; models and plans, which are cheap, are redone."""
     kept = machines()
     chosen = wanted if wanted is not None else sys.argv[1:]
     files.write(FILE, text({n: machine(slice_of(n)) if n in chosen or n not in kept else kept[n] for n in MACHINES}))

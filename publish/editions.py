@@ -1,4 +1,4 @@
-"""Makes the HTML of each edition from its pages and outputs; pages that have not changed are not written again."""
+"""Make the HTML of each edition from its pages and outputs; pages that have not changed are not written again."""
 
 import hashlib
 import json
@@ -26,10 +26,10 @@ from publish.reference import fill as reference
 
 
 def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
-    """Write the editions that have changed. Returns each one's seconds (0: unchanged).
+    """Write the editions that have changed. Returns the seconds for each (0: unchanged).
 
-    Each in a process of its own (see write_edition.py), all at once; the first, which somebody waits for, goes before
-    the others. RuntimeError with the warnings of an edition that cannot be written.
+    Each is written in its own process (see write_edition.py), all at the same time; the first, for which a person may
+    be waiting, has priority. RuntimeError with the warnings of an edition that cannot be written.
     """
     walls = dict.fromkeys(editions, 0.0)
     with ThreadPoolExecutor(max_workers=len(EDITIONS)) as pool:
@@ -62,9 +62,9 @@ def _write_edition(
 
 
 def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> None:
-    """Let Sphinx write the pages; a second time from nothing where its cache seems to be damaged.
+    """Let Sphinx write the pages; if its cache seems to be damaged, start again without it.
 
-    OSError for a full disk and the like, RuntimeError with Sphinx's warnings.
+    OSError for a full disk and the like; otherwise RuntimeError with Sphinx's warnings.
     """
     for tries in (1, 2):
         fine, text = _sphinx(build, edition, only_changed and tries == 1, later)
@@ -103,7 +103,7 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
 
 @dataclass(frozen=True)
 class Prepared:
-    """Hashes of what an edition is made of. `names`: of what every page shows of the others, and of their look."""
+    """Hashes of the sources of an edition. names: of what every page shows of the other pages, and of their look."""
 
     stamp: str
     names: str
@@ -148,12 +148,12 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 
 
 def _minutes(name: str) -> list[int]:
-    """Return the minutes to read and to solve that the head of a chapter's page shows; nothing for other pages."""
+    """Return the minutes for reading and solving that a chapter's page shows at the top; nothing for other pages."""
     return [reading_time.minutes(name, ROOT), chapter.solve] if (chapter := chapter_of(name)) else []
 
 
 def _tools() -> str:
-    """Return a hash of what makes notebooks of pages: our code, its words, versions."""
+    """Return a hash of everything that turns pages into notebooks: our code, its words, versions."""
     texts = [*ROOT.glob("lessons/*/chapter.toml"), *ROOT.glob("lessons/*/published.toml"), ROOT / "book" / "terms.toml"]
     code = [*(ROOT / "publish" / "pages").glob("*.py"), Path(blank_cells.__file__)]
     versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
@@ -161,7 +161,7 @@ def _tools() -> str:
 
 
 def _shared() -> str:
-    """Return a hash of what Sphinx makes every page with: configuration, look, words, versions."""
+    """Return a hash of everything that Sphinx uses for every page: configuration, look, words, versions."""
     versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
     names = ("terms.py", "editorial.py", "published.py", "write_edition.py")
@@ -178,7 +178,7 @@ def _sum(*parts: str) -> str:
 
 
 def _write(path: Path, notebook: nbformat.NotebookNode) -> None:
-    """Write only what has changed, so that Sphinx reads only that again."""
+    """Write only the files that have changed, so that Sphinx reads only these again."""
     text = nbformat.writes(notebook) + "\n"
     if files.read(path) != text:
         files.write(path, text)

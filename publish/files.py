@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and explains in a sentence why one cannot be written."""
+"""Write files whole or not at all, and explain in a sentence why one cannot be written."""
 
 import errno
 import os
@@ -12,12 +12,12 @@ FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def write(path: Path, text: str) -> None:
-    """Write `text` to a file beside `path`, then rename it; makes the folder. OSError, which names `path`."""
+    """Write `text` to a file next to `path`, then rename it; create the folder. OSError, which names `path`."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """`write` for bytes."""
+    """Write bytes as `write` does text."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, data)
@@ -26,7 +26,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def read(path: Path) -> str:
-    """Return the text of a file; "" where it is missing or cannot be read."""
+    """Return the text of a file; "" if it is missing or cannot be read."""
     try:
         return path.read_text("utf-8")
     except (OSError, ValueError):  # not there, not ours to read, cut in the middle of a letter
@@ -34,7 +34,7 @@ def read(path: Path) -> str:
 
 
 def sentence(error: OSError, again: str) -> str:
-    """Say what could not be written, why, and what to do. again: the command to run afterwards."""
+    """Return a sentence: what could not be written, why, and what to do. again: the command to run afterwards."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
     where = show(path) if path else "a temporary file"  # `write` and the folders of the book give their names
     if error.errno in FULL:

@@ -1,4 +1,4 @@
-"""Cache slow functions of a text from one build to the next, because most pages do not change."""
+"""Cache the results of slow functions of texts from one build to the next, because most pages do not change."""
 
 import contextlib
 import functools
@@ -19,7 +19,7 @@ _now: dict[bytes, Any] = {}
 
 
 def kept(function: F) -> F:
-    """functools.cache for a function of texts alone, which also knows the results of the last build."""
+    """Cache a function of texts, as functools.cache does, but with the results of the last build, too."""
 
     @functools.wraps(function)
     def asked(*args: Any) -> Any:
@@ -32,7 +32,7 @@ def kept(function: F) -> F:
 
 
 def load(*paths: Path) -> None:
-    """Start from what `save` wrote; from nothing where that comes from other code or is damaged."""
+    """Load the results that `save` wrote; load nothing if they come from different code or are damaged."""
     _before.clear()
     for path in paths:
         with contextlib.suppress(Exception):  # pickle raises what it likes
@@ -41,7 +41,7 @@ def load(*paths: Path) -> None:
 
 
 def save(path: Path) -> None:
-    """Write the results of this build. Nothing is written, and nothing raised, where the disk is full or read-only."""
+    """Write the results of this build. If the disk is full or read-only, nothing is written and nothing raised."""
     if _now.keys() <= _before.keys():
         return
     whole = path.with_name(f".{path.name}.{os.getpid()}")

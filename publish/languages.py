@@ -1,5 +1,5 @@
-"""What of a chapter is written in one language only, by file and key; who reads the other is shown that one. What an
-exercise states in one of the two and not in the other."""
+"""Find the texts of a chapter that are written in one language only, by file and key; readers of the other language see
+them instead. Find also statements of exercises that differ between the two languages."""
 
 import ast
 import functools
@@ -14,7 +14,7 @@ from publish.chapter_tables import WRITTEN, languages
 
 
 def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
-    """Return a table's text in this language, or else in another, and which one. KeyError if it has none."""
+    """Return a table's text in this language, or else in a different one, and that language. KeyError if none."""
     for found in (language, *WRITTEN):
         if table.get(found):
             return table[found], found
@@ -22,7 +22,7 @@ def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
 
 
 def statement(node: ast.FunctionDef | ast.Module, language: str) -> tuple[str, str]:
-    """Return a docstring's part in this language, or else in another, and which one. KeyError if there is none."""
+    """Return a docstring's part in this language, or else in a different one, and that language. KeyError if none."""
     return either(split_docstring(ast.get_docstring(node) or ""), language)
 
 
@@ -34,9 +34,9 @@ def written_in(folder: Path, exercise: str = "") -> tuple[str, ...]:
 
 
 def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
-    """Return what a chapter omits in one language by its `only`, and what is missing without that. A sentence each.
+    """Return sentences on the texts that a chapter omits in one language as `only` says, and on those that are missing.
 
-    What cannot be read is left out: others tell of it.
+    Files that cannot be read are left out, because other checks report them.
     """
     folder, left_out, wrong = root / "lessons" / lesson, [], []
     missing = list(_unwritten(root, folder))
@@ -58,7 +58,7 @@ def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
 def unlike(root: Path, lesson: str) -> list[str]:
     """Yield differences of an exercise's statement in the two languages: paragraphs, arguments, types, layouts.
 
-    A sentence each; what is in one language only, or cannot be read, is left out: others tell of it.
+    Each is a sentence. Statements in one language only, or that cannot be read, are left to other checks.
     """
     blanks = root / "lessons" / lesson / "exercises.py"
     try:
@@ -89,7 +89,7 @@ def _unlike(node: ast.FunctionDef) -> Iterator[str]:
 
 
 def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield (exercise, or "" for the chapter, language, sentence) for everything that only one language has."""
+    """Yield (exercise or "" for the chapter, language, sentence) for everything that only one language has."""
     for keys in _gaps(_read(folder / FILE), []):
         yield "", keys[-1], f"{_place(folder / FILE, root)}: {'.'.join(keys)} is missing"
     for keys in _gaps(_read(folder / "words.toml"), []):
@@ -125,7 +125,7 @@ _table = functools.cache(tomllib.loads)  # asked for once an exercise
 
 
 def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[list[str]]:
-    """Yield the keys of tables that have a text in one of the languages and not in the other."""
+    """Yield the keys of tables that have a text in one of the languages but not in the other."""
     if any(node.get(language) for language in WRITTEN):
         yield from ([*keys, language] for language in WRITTEN if not node.get(language))
         return

@@ -1,7 +1,7 @@
-"""Make the lists from lessons/*/chapter.toml: the order of the book, the chapters on its front page, what other systems
-call a chapter's things, the instructor's guide.
+"""Make lists from lessons/*/chapter.toml: the order of the book, the chapters on its front page, the names of a
+chapter's terms in other systems, and the instructor's guide.
 
-Each stands between two lines of its file, and `make sync` fills it.
+Each list is between two marked lines of its file, and `make sync` fills it.
 """
 
 import re
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Block:
-    """The lines that stand between the lines `first` and `last` of a file; `what` names them in a sentence."""
+    """The lines between the lines `first` and `last` of a file; `what` names them in a sentence."""
 
     first: str
     last: str
@@ -32,13 +32,13 @@ class Block:
 
 @dataclass
 class Lists:
-    """The blocks of each file that has some, and what is wrong with the chapters."""
+    """The blocks of each file, and a sentence for each problem of the chapters."""
 
     blocks: dict[Path, list[Block]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def fill(self, path: Path, text: str) -> str:
-        """Return the text of a file with its blocks as they should be. ValueError if a line around one is missing."""
+        """Return the text of a file with correct blocks. ValueError if a line around a block is missing."""
         for block in self.blocks.get(path, []):
             text = _between(text, block)
         return text
@@ -70,7 +70,7 @@ def lists(root: Path) -> Lists:
 
 
 def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
-    """Yield a finding for a chapter with a page in a language but no title: lists would use the other language's."""
+    """Yield a finding for a chapter with a page in a language but no title, since lists would use the other title."""
     for edition in WRITTEN:
         page = f"book/{edition}/{chapter.lesson}.md"
         if edition not in chapter.title and (root / page).exists():
@@ -79,7 +79,7 @@ def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
 
 
 def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
-    """Yield a finding for a caption of a missing cell: the picture would have a different one."""
+    """Yield a finding for a caption of a missing cell: its picture would get a different caption."""
     demo = root / "lessons" / chapter.lesson / "demo.py"
     cells = re.findall(r"(?m)^# %% (\S+)", demo.read_text("utf-8")) if demo.exists() else []
     for row in chapter.figures:
@@ -98,7 +98,7 @@ def _part(all_chapters: list[Chapter], part: int) -> Block:
 
 
 def _parts(toc: Path, all_chapters: list[Chapter]) -> list[int]:
-    """Return the parts of the book: those of its chapters, and those that _toc.yml has room for."""
+    """Return the parts of the book: those of its chapters, and those for which _toc.yml has a list."""
     numbers = re.findall(r"# chapters of part (\d+)", toc.read_text("utf-8")) if toc.exists() else []
     return sorted({*map(int, numbers), *(c.part for c in all_chapters)})
 
@@ -114,7 +114,7 @@ def _between(text: str, block: Block) -> str:
 
 
 def _items(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
-    """Yield the list of a front page: each chapter with its minutes, and below it what one will be able to do."""
+    """Yield the list of a front page: each chapter with its minutes and, below it, what readers learn."""
     item = terms.ui()["chapter_item"][edition]
     for chapter in all_chapters:
         able = chapter.titled(edition)
@@ -124,7 +124,7 @@ def _items(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[st
 
 
 def _elsewhere_section(chapter: Chapter, edition: str) -> Iterator[str]:
-    """Yield the lines of a chapter's section: heading, table, and where all of them are."""
+    """Yield the lines of a chapter's section: heading, table, and a link to the page with all tables."""
     ui = terms.ui()
     yield f"({_elsewhere_label(chapter)})="
     yield f"## {ui['elsewhere'][edition]}"
@@ -166,7 +166,7 @@ def _words_index(all_chapters: list[Chapter], edition: str) -> dict[str, list[Ch
 
 
 def _elsewhere_table(rows: tuple[Elsewhere, ...], edition: str) -> Iterator[str]:
-    """Yield the rows; a world that has no word for any of them gets no column."""
+    """Yield the rows; a system that has no word for any of the terms gets no column."""
     ui = terms.ui()
     worlds = [name for name in WORLDS if any(getattr(row, name) for row in rows)]
     yield f"| {' | '.join(ui[f'elsewhere_{name}'][edition] for name in ('here', *worlds))} |"
@@ -184,7 +184,7 @@ def _called(called: Called | None, edition: str) -> str:
 
 
 def _guide(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
-    """Yield a list item for each chapter: its goal and minutes, what to ask, what is often wrong."""
+    """Yield a list item for each chapter: its goal and minutes, questions to ask, and frequent mistakes."""
     ui = terms.ui()
     for chapter in all_chapters:
         read = reading_time.minutes(chapter.lesson, root)
@@ -199,7 +199,7 @@ def _guide(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[st
 
 
 def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
-    """Return the mistakes that a chapter expects and no words.toml names, a sentence each."""
+    """Return a sentence for each mistake that a chapter expects although no words.toml names it."""
     folder, problems = root / "lessons" / chapter.lesson, []
     for name in chapter.teaching.wrong if chapter.teaching else []:
         try:
@@ -210,7 +210,7 @@ def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
 
 
 def _mistake(folder: Path, name: str, edition: str) -> str:
-    """Return a mistake's name, and the exercise in which it is made. KeyError where there is none of that name."""
+    """Return a mistake's name, and the exercise in which it is made. KeyError for an unknown mistake."""
     exercise, _, mistake = name.partition(".")
     texts = lesson_words(folder)[exercise]
     mistake_name = _in(texts.mistakes[f"{exercise}__{mistake}"].name, edition)
@@ -218,5 +218,5 @@ def _mistake(folder: Path, name: str, edition: str) -> str:
 
 
 def _in(texts: Mapping[str, T], edition: str) -> T:
-    """Return the text in this language, or else in another. KeyError if there is none."""
+    """Return the text in this language, or else in a different one. KeyError if there is none."""
     return texts[edition if edition in texts else next(iter(texts), edition)]

@@ -1,7 +1,7 @@
 """Build the project's two packages, next to the pages, where the notebooks' first cell finds them.
 
-The book's is what learners need: lessons, checks, solutions. minipod, which it depends on, has a pyproject.toml of its
-own. Both are built by setuptools from a copy, without a network, and only when one of their files has changed.
+The book's package has what learners need: lessons, checks, solutions. It depends on minipod, which has a pyproject.toml
+of its own. Both are built by setuptools from a copy, without a network, and only if one of their files has changed.
 """
 
 import functools
@@ -45,14 +45,14 @@ def minipods() -> str:
 
 
 def filenames() -> tuple[str, str]:
-    """Both: the book's, then minipod's."""
+    """Return both file names: the book's, then minipod's."""
     return filename(), minipods()
 
 
 def write(build: Path, root: Path = ROOT) -> bool:
-    """Put both packages into `BUILD/html`, unless they are there as they would be built. Whether they were built.
+    """Put both packages into `BUILD/html`, unless they are up to date; return whether they were built.
 
-    OSError where they cannot be written, RuntimeError where one cannot be built.
+    OSError if they cannot be written, RuntimeError if one cannot be built.
     """
     if not (root / "pyproject.toml").exists():
         return False  # pages without a project

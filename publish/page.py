@@ -1,7 +1,7 @@
 """Read a page and a lesson's demo: code cells by name, headings with labels, exercises, in page order.
 
-jupytext reads the demo; markdown-it, which jupytext itself uses, says on which lines of a page things stand, so that
-writing a page back changes nothing else in it.
+jupytext reads the demo; markdown-it, which jupytext itself uses, finds the line numbers of everything on a page, so
+that writing a page back changes nothing else in it.
 """
 
 import functools
@@ -33,7 +33,7 @@ _END = re.compile(r"% end exercise *")
 
 @dataclass
 class Cell:
-    """A code cell of a page. `first` and `last` are the line indices of its fences; `body` is what stands inside."""
+    """A code cell of a page. `first` and `last` are the line indices of its fences; `body` is the text inside."""
 
     kind: str  # "cell", "program", or "" when the page names neither
     name: str
@@ -66,27 +66,27 @@ class Page:
 
 
 def show(path: Path, root: Path = ROOT) -> str:
-    """Return the path as a reader of a message wants it: relative to the repository."""
+    """Return the path for messages: relative to the repository."""
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
 def written(name: str, edition: str, root: Path = ROOT) -> Path:
-    """Return the file of a page in this edition; where that is not written yet, in another that is."""
+    """Return the file of a page in this edition or, if it is not written yet, in a different one."""
     paths = [root / "book" / e / f"{name}.md" for e in (edition, *WRITTEN)]
     return next((path for path in paths if path.exists()), paths[0])
 
 
 @functools.cache  # asked for every picture of every edition
 def chapter_of(name: str) -> Chapter | None:
-    """Return the chapter that a page of the book belongs to, None for a page of none. ValueError as `read_chapter`."""
+    """Return the chapter to which a page of the book belongs, or None. ValueError as for `read_chapter`."""
     folder = ROOT / "lessons" / name
     return read_chapter(folder) if (folder / FILE).exists() else None
 
 
 def read_page(path: Path, root: Path = ROOT, text: str | None = None) -> Page:
-    """Read one MyST page: its cells, exercises and labels, and what is wrong with its form.
+    """Read one MyST page: its cells, exercises and labels, and problems with its form.
 
-    text: its text, where that is not what the file holds
+    text: its text, if that differs from the file
     """
     return _page(path, path.read_text("utf-8") if text is None else text, show(path, root))
 
@@ -113,7 +113,7 @@ def _page(path: Path, text: str, name: str) -> Page:
 
 
 def _open_code(tokens: list[Token], at: int = 0) -> Iterator[int]:
-    """Yield the index of each line where a paragraph begins that keeps a backtick which is no code's; in boxes, too."""
+    """Yield the index of the first line of each paragraph with a backtick that opens no code; in boxes, too."""
     for token in tokens:
         first = at + (token.map or (0,))[0]
         if token.type == "colon_fence":
@@ -169,7 +169,7 @@ def _find_exercises(page: Page, name: str) -> None:
 def demo_cells(demo: Path) -> dict[str, str]:
     """Return the named cells (`# %% name`) of a demo.py, in order. ValueError for a missing or repeated name.
 
-    What stands above the first of them is the script's own and on no page.
+    Lines above the first of them belong to the script and are on no page.
     """
     return _cells(demo, demo.read_text("utf-8"))
 
@@ -196,5 +196,5 @@ def _cells(demo: Path, text: str) -> dict[str, str]:
 
 
 def program_cell(name: str, source: str) -> str:
-    """Return the body of a cell that shows a program and, when it is executed, writes it beside the notebook."""
+    """Return the body of a cell that shows a program and, when it is executed, writes it next to the notebook."""
     return f"%%writefile {name}\n{source.rstrip()}"

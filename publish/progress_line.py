@@ -1,4 +1,4 @@
-"""Shows progress: one line that rewrites itself on a terminal, a line every two seconds elsewhere."""
+"""Show progress: one line that rewrites itself on a terminal, or a line every two seconds elsewhere."""
 
 import sys
 import time

@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W\u3400-\u9fff][^\s\u3400-\u9fff]*")
 
 
 def minutes(lesson: str, root: Path) -> int:
-    """Minutes, a multiple of STEP, for the page up to its first exercise: the English one, if there is one."""
+    """Return the minutes, a multiple of STEP, for the page up to its first exercise; the English page if it exists."""
     pages = [page for edition in WRITTEN if (page := root / "book" / edition / f"{lesson}.md").exists()]
     files = [*pages[:1], *root.glob(f"book/outputs/{lesson}.json")]
     return _counted(*((path, path.stat().st_mtime_ns, path.stat().st_size) for path in files))
@@ -46,6 +46,6 @@ def _reading(page: str) -> float:
 
 
 def _printed(recorded: str) -> int:
-    """Lines of text that the cells of a page print, as recorded."""
+    """Return the number of lines that the cells of a page print, as recorded."""
     outputs = [output for cell in json.loads(recorded)["cells"] for output in cell["outputs"]]
     return sum("".join(output["text"]).count("\n") for output in outputs if "text" in output)

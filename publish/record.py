@@ -1,9 +1,9 @@
-"""python -m publish.record [PAGE…]: execute pages here, and write their outputs to book/outputs/ (default: all).
+"""python -m publish.record [PAGE…]: execute pages here and write their outputs to book/outputs/ (default: all).
 
-With the oldest promised JAX (book/recordings.toml) it writes what that gives otherwise than the newest.
+With the oldest supported JAX (book/recordings.toml) it writes only the outputs that differ from the newest JAX's.
 
-With `--what NAME` it is one of the recorders of book/recordings.toml that runs, or several: `--what '*_plans'`. The
-book's page status shows when each ran, with which versions, what it needs, and whether its sources have changed since.
+With `--what NAME`, it runs one of the recorders in book/recordings.toml, or several: `--what '*_plans'`. The book's
+status page shows when each ran, with which versions, what it needs, and whether its sources have changed since.
 """
 
 import argparse
@@ -23,8 +23,8 @@ from publish.page import ROOT, Page, show
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.record", description="Execute and record pages.")
-    parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as ch03_sharding (default: all)")
+    parser = argparse.ArgumentParser(prog="python -m publish.record", description="Run cells and record their outputs.")
+    parser.add_argument("pages", metavar="PAGE", nargs="*", help="page to run, such as ch03_sharding (default: all)")
     parser.add_argument("--what", metavar="NAME", help="run these recorders instead, such as '*_plans'")
     options = parser.parse_args(arguments)
     wanted, names = options.pages, sync.chapters()
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def record(names: list[str]) -> int:
-    """Execute these pages and write the recordings of those on which nothing failed. Returns 1 where something did."""
+    """Execute these pages and write the recordings of those without failures. Returns 1 if anything failed."""
     state = sync.check()
     stale = [f"{page}: run `make sync`" for _, page in state.stale.values()]
     for line in [*state.problems, *stale]:
@@ -59,7 +59,7 @@ def record(names: list[str]) -> int:
 
 
 def _record(page: Page) -> execute.Executed:
-    """Execute one page, and write its recording at once: who interrupts the rest has this one."""
+    """Execute one page and write its recording at once, so that it is kept if the rest is interrupted."""
     path, of = recordings.where(page.path.stem, ROOT), execute.sources(page, ROOT)
     result = execute.fresh(page, ROOT)
     if result.failure:
@@ -72,7 +72,7 @@ def _record(page: Page) -> execute.Executed:
 
 
 def _otherwise(page: Page, recording: recordings.Recording) -> dict[str, str] | None:
-    """With the oldest JAX, where the page is recorded with the newest one: the cells that differ, each with how."""
+    """Return the cells that differ, if this is the oldest JAX and the page is recorded with the newest one."""
     book, name = ledger.read(ROOT), page.path.stem
     try:
         newest = recordings.read(page, ROOT, recording.of)
@@ -91,19 +91,19 @@ def _otherwise(page: Page, recording: recordings.Recording) -> dict[str, str] | 
 
 
 def run(what: str) -> int:
-    """Run the recorders of that name, or pattern, one after the other, and note what they were recorded from.
+    """Run the recorders of that name or pattern, one after the other, and store hashes of their sources.
 
-    ValueError, in one sentence, before anything runs: there is none, its program is missing, or the machine is busy.
+    ValueError, in one sentence, before anything runs: no such recorder, its program is missing, or the machine is busy.
     """
     rows = ledger.read(ROOT).rows
     chosen = [row for name, row in rows.items() if fnmatch.fnmatchcase(name, what)]
     if not chosen:
-        raise ValueError(f"nothing recorded is called «{what}»: choose from {', '.join(rows)}")
+        raise ValueError(f"no recorder is called «{what}»: choose from {', '.join(rows)}")
     for row in chosen:
         if fault := ledger.fault(row, ROOT):
             raise ValueError(fault)
         if "idle" in row.needs and (load := os.getloadavg()[0]) > (os.cpu_count() or 1) / 4:
-            raise ValueError(f"{row.name} measures: it needs an idle machine, and the load is {load:.1f}")
+            raise ValueError(f"{row.name} measures times: it needs an idle machine, but the load is {load:.1f}")
     for row in chosen:
         progress_line.done(f"{row.name}: {row.by} runs, about {row.minutes} min")
         before = ledger.written(row, ROOT)

@@ -1,9 +1,9 @@
-"""python -m publish.record_plans [LESSON…]: what compilers say of programs for machines that are not here.
+"""python -m publish.record_plans [LESSON…]: record what compilers say about programs for machines that you do not have.
 
-A line of a lesson's plans.txt is what one gives to `minipod plan`, its file in the same folder: the plan goes to
+A line of a lesson's plans.txt has the arguments of `minipod plan`, with a file in the same folder; the plan goes to
 plans.json. A file NAME_tpu.py has `report(ask, version)`, whose text goes to NAME_tpu.txt; `ask(function, *arguments)`
-is the compiler's answer (`minipod.pods.compile_process`). What is different from what was recorded before is printed.
-It needs libtpu and flatbuffers, the extra `pods`; for h100 also JAX's CUDA plug-in.
+returns the compiler's answer (`minipod.pods.compile_process`). Differences from the earlier recording are printed.
+This needs libtpu and flatbuffers, the extra `pods`; for h100, also JAX's CUDA plug-in.
 """
 
 import argparse
@@ -27,9 +27,14 @@ LIST = "plans.txt"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return the exit status: 1 where a plan could neither be made nor kept."""
+    """Run the command line; return the exit status, 1 if a plan could neither be made nor kept."""
     parser = argparse.ArgumentParser(prog="python -m publish.record_plans")
-    parser.add_argument("lessons", metavar="LESSON", nargs="*", help="such as ch15_pods (default: all that have any)")
+    parser.add_argument(
+        "lessons",
+        metavar="LESSON",
+        nargs="*",
+        help="lesson to record, such as ch15_pods (default: every lesson with plans)",
+    )
     wanted = parser.parse_args(arguments).lessons
 
     def chosen(paths: list[Path]) -> list[Path]:
@@ -55,7 +60,7 @@ def reports(root: Path) -> list[Path]:
 
 
 def report(path: Path) -> str:
-    """Return what a program reports of the TPU's compiler. Missing (an OSError) without libtpu."""
+    """Return a program's report on the TPU compiler's answers. Missing (an OSError) without libtpu."""
     jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
     sys.path.insert(0, str(path.parent))  # as when it is run
     try:
@@ -70,7 +75,7 @@ def report(path: Path) -> str:
 
 
 def record_report(path: Path) -> None:
-    """Write what a program reports, and say which lines are others than before."""
+    """Write the report of a program, and print the lines that have changed."""
     into, text = path.with_suffix(".txt"), report(path)
     comparison = difflib.ndiff(files.read(into).splitlines(), text.splitlines())
     files.write(into, text)
@@ -92,9 +97,9 @@ def wanted(path: Path) -> list[argparse.Namespace]:
 
 
 def record(path: Path) -> bool:
-    """Make the plans of one list, and write what came of them beside it; what is no longer wanted goes.
+    """Make the plans of one list and write the results next to it; plans that are no longer in the list are dropped.
 
-    What this machine has no compiler for is kept as it was. False where there was nothing to keep.
+    Plans for which this machine has no compiler are kept as they were. Returns False if there was none to keep.
     """
     before = {(e["place"], *e["names"]): e for e in recorded.load(path.parent)}
     entries = []
@@ -120,7 +125,7 @@ def record(path: Path) -> bool:
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
-    """`memory.peak: 10 → 12`, for each figure that differs; of a list whose length differs, the length."""
+    """Yield `memory.peak: 10 → 12` for each figure that differs; for a list whose length differs, the length."""
     if isinstance(old, dict) and isinstance(new, dict):
         names = dict.fromkeys([*old, *new])
         parts = [differences(old.get(n), new.get(n), f"{where}.{n}" if where else n) for n in names]

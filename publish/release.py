@@ -1,7 +1,7 @@
-"""python -m publish.release v1.2.3: what is wrong with this release, a sentence each; else its wheel and its notes.
+"""python -m publish.release v1.2.3: print each problem of this release; if there is none, make its wheel and its notes.
 
-They are put into _build/release/. `make release-check` runs this first, then the tests of that wheel; .ci/release then
-makes the PDF and the EPUB. Nothing is uploaded. A tag that does not exist yet is a rehearsal.
+They are written to _build/release/. `make release-check` runs this first, then the tests of that wheel; .ci/release
+then makes the PDF and the EPUB. Nothing is uploaded. A tag that does not exist yet is a rehearsal.
 """
 
 import re
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
-    """Yield why the commit that is checked out cannot be released as this tag, a sentence each."""
+    """Yield a sentence for each reason why the commit that is checked out cannot be released as this tag."""
     if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
         yield f"«{tag}» is not a release tag: write it as v1.2.3 (make release-check TAG=v1.2.3)"
         return
@@ -72,14 +72,14 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
 
 
 def section(version: str, root: Path) -> str | None:
-    """Return what CHANGELOG.md says of a version that has a date; None if it says nothing."""
+    """Return the section of CHANGELOG.md on a version that has a date; None if there is none."""
     text = (root / "CHANGELOG.md").read_text("utf-8")
     match = re.search(rf"^## {re.escape(version)}, \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return match and match[1].strip()
 
 
 def _git(root: Path, *command: str) -> str:
-    """Return what git says; of `rev-list` nothing where there is no such tag."""
+    """Return git's output; for `rev-list`, nothing if there is no such tag."""
     done = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=False)
     if done.returncode and command[0] != "rev-list":
         done.check_returncode()

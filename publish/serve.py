@@ -12,7 +12,7 @@ from publish.page import ROOT
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files and says nothing of it."""
+    """A handler that serves files without logging."""
 
     def log_message(self, format: str, *args) -> None:
         pass
@@ -26,9 +26,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.serve", description="Show the book on 127.0.0.1.")
-    parser.add_argument("--port", type=int, default=os.environ.get("PORT") or 8000, help="default: PORT, or 8000")
-    parser.add_argument("--build", type=Path, default=ROOT / "_build", help="the folder it was built in (_build)")
+    parser = argparse.ArgumentParser(prog="python -m publish.serve", description="Serve the built book on 127.0.0.1.")
+    parser.add_argument(
+        "--port", type=int, default=os.environ.get("PORT") or 8000, help="port (default: the variable PORT, else 8000)"
+    )
+    parser.add_argument(
+        "--build", type=Path, default=ROOT / "_build", help="folder of the built book (default: _build)"
+    )
     options = parser.parse_args(arguments)
     handler = functools.partial(Quiet, directory=str(options.build / "html"))
     if not (options.build / "html/index.html").exists():
@@ -37,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), handler)
     except (OSError, OverflowError) as error:
-        print(f"port {options.port} cannot be used ({error}): choose another, PORT=8001 make serve", file=sys.stderr)
+        problem = f"port {options.port} cannot be used ({error})"
+        print(f"{problem}: choose another port, PORT=8001 make serve", file=sys.stderr)
         return 1
     print(f"the book is at http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)
     try:

@@ -1,10 +1,9 @@
 """python -m publish.sync [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
 
-Filled are the bodies of code cells (from demo.py, by name), programs, exercises (a new one is put last), the lists of
-chapters, and that of the addresses that were published. `--check` writes nothing and fails, naming page and cell, where
-something is stale, unknown, unused, out of order or not filled in, where an address is gone, or where the editions
-differ. What a chapter leaves out in one language, as its `only` says, is named; nothing fails for it. Drafts are left
-alone.
+It fills in the bodies of code cells (from demo.py, by name), programs, exercises (a new one is put last), the lists of
+chapters, and the list of published addresses. `--check` writes nothing; it fails, naming page and cell, if something is
+stale, unknown, unused, out of order or not filled in, if an address is gone, or if the editions differ. Texts that a
+chapter omits in one language, as its `only` says, are named, but are not a failure. Drafts are left alone.
 """
 
 import argparse
@@ -31,11 +30,11 @@ from publish.pages import exercise_blocks, figures, terms
 
 @dataclass
 class Result:
-    """The findings: what is stale, and what is wrong.
+    """The findings: stale files, and problems.
 
-    stale      what each file should hold and does not: path → text, sentence
-    problems   what no sync can mend
-    unwritten  what is left out in one of the languages
+    stale      files that do not have the text that they should: path → (text, sentence)
+    problems   sentences about faults that no sync can fix
+    unwritten  sentences about texts that are left out in one of the languages
     """
 
     stale: dict[Path, tuple[str, str]]
@@ -57,7 +56,7 @@ def chapters(root: Path = ROOT, listed: Lists | None = None) -> list[str]:
 
 
 def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str], list[str]]:
-    """Return the text of a page as it should be, what of it is stale, and what is wrong with it."""
+    """Return the text of a page as it should be, sentences on its stale parts, and its problems."""
     chapter, name = page.path.stem, show(page.path, root)
     lesson = root / "lessons" / chapter
     stale = []
@@ -111,7 +110,7 @@ def with_places(page: Page, exercises: list[str]) -> str:
 
 
 def _order(page: Page, name: str, demo: list[str]) -> list[str]:
-    """Cells no page uses, cells used twice, and page order unlike demo order."""
+    """Return sentences for cells that no page uses, cells used twice, and an order that differs from the demo's."""
     where = f"lessons/{page.path.stem}/demo.py"
     used = [c for c in page.cells if c.kind == "cell" and c.name in demo]
     names = [c.name for c in used]
@@ -119,16 +118,16 @@ def _order(page: Page, name: str, demo: list[str]) -> list[str]:
     problems = [f"{name}: no cell of the page shows {missing} of {where}"] if missing else []
     for cell in used:
         if names.count(cell.name) > 1:
-            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» stands on the page more than once"]
+            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» is on the page more than once"]
     expected = [d for d in demo if d in names]
     for cell, right in zip(used, expected, strict=True):
         if cell.name != right:
-            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» stands where {where} has «{right}»"]
+            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» is where {where} has «{right}»"]
     return problems
 
 
 def editions_differ(pages: dict[str, Page], root: Path = ROOT) -> list[str]:
-    """Differences between the editions of one page: cells, tags, exercises, labels, all of them in order."""
+    """Return the differences between the editions of one page: cells, tags, exercises and labels, in order."""
     problems, (first, *others) = [], pages.values()
 
     def facts(page: Page) -> dict[str, list[str]]:
@@ -150,7 +149,7 @@ def editions_differ(pages: dict[str, Page], root: Path = ROOT) -> list[str]:
 
 
 def check(root: Path = ROOT) -> Result:
-    """Look at every page, every words file and every list of chapters."""
+    """Check every page, every words file and every list of chapters."""
     listed = lists(root)
     names, result = chapters(root, listed), Result({}, [*listed.problems], [])
     lesson_names = lessons.lessons_in(root / "lessons", drafts=False)
@@ -190,7 +189,7 @@ def check(root: Path = ROOT) -> Result:
         fresh = {}
     for path, text in fresh.items():
         if not path.exists() or path.read_text("utf-8") != text:
-            result.stale[path] = text, f"{show(path, root)} is not what the file beside it says"
+            result.stale[path] = text, f"{show(path, root)} does not agree with the file next to it"
     for path, text in figures.front_pictures(root).items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not the picture that the front page shows"
@@ -208,16 +207,16 @@ def check(root: Path = ROOT) -> Result:
 
 
 def _unfilled(root: Path, lesson: str) -> list[str]:
-    """Return one sentence where a chapter of the book is still as `new` made it."""
+    """Return one sentence if a chapter of the book is still as `new` made it."""
     if not (marks := unfilled(ChapterFiles(root, lesson))):
         return []
     places = f"{len(marks)} places still say" if len(marks) > 1 else "a place still says"
-    cure = f"`python -m lessons check {lesson[:4]}` names each; a chapter to be has «draft = true» in {lessons.FILE}"
+    cure = f"`python -m lessons check {lesson[:4]}` names each; a draft has «draft = true» in {lessons.FILE}"
     return [f"lessons/{lesson}: {places} «{MARK}», first {marks[0]}: {cure}"]
 
 
 def _page(page: Page, edition: str, root: Path, listed: Lists, result: Result) -> None:
-    """Add to the result what is to be said about one page."""
+    """Add the findings about one page to the result."""
     try:
         text, old, wrong = synced(page, edition, root)
     except ValueError as error:
@@ -228,7 +227,7 @@ def _page(page: Page, edition: str, root: Path, listed: Lists, result: Result) -
 
 
 def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, result: Result) -> None:
-    """Add to the result a file that should hold this text, and in it the lists of chapters."""
+    """Add a file that should have this text, with the lists of chapters in it, to the result."""
     try:
         whole = listed.fill(path, text)
     except ValueError as error:
@@ -242,16 +241,16 @@ def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, resu
 
 
 def _stray(path: Path, root: Path) -> str:
-    """Return a page that is in no list: one of a chapter is listed by its chapter.toml."""
+    """Return the page if it is in no list; the page of a chapter is listed by its chapter.toml."""
     if lessons.NAME.fullmatch(path.stem):
         return f"{show(path, root)}: there is no lessons/{path.stem}/{lessons.FILE}, which puts this page into the book"
     return f"{show(path, root)}: _toc.yml does not name this page"
 
 
 def derived(root: Path = ROOT) -> dict[Path, str]:
-    """Return the correct zh-Hant files: those next to the TOML files of grader and lessons, and one of all titles.
+    """Return the correct zh-Hant files: those next to the TOML files of grader and lessons, and one with all titles.
 
-    Whatever else a chapter.toml says is for pages, which are derived whole.
+    The other texts of a chapter.toml are for pages, which are derived as a whole.
     """
     out, titles = {}, []
     for folder in ("grader", "lessons"):
@@ -283,7 +282,7 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.sync", description="Fill the pages from the lessons.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where something is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if anything is out of date")
     only_check = parser.parse_args(arguments).check
     result = check()
     for problem in result.problems:
@@ -303,7 +302,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def fill(result: Result) -> None:
-    """Write what is stale, and say so. OSError, which names the file that cannot be written."""
+    """Write the stale files and print their names. OSError, which names the file that cannot be written."""
     for path, (text, _) in result.stale.items():
         files.write(path, text)
         print(f"filled {show(path)}")

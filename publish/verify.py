@@ -1,7 +1,7 @@
-"""python -m publish.verify [--since COMMIT] [PAGE…]: whether cells still give what is recorded, a line a difference.
+"""python -m publish.verify [--since COMMIT] [PAGE…]: check whether cells still give the recorded outputs.
 
-Pages that measure are left out; `make record` on a machine with nothing else to do is for those. A recording of what
-the page said before is taken over as it is where its outputs come out the same.
+It prints one line for each difference. Pages that measure times are left out; `make record` on an idle machine is for
+those. If the page has changed but its outputs are the same, the old recording is kept for the new page.
 """
 
 import argparse
@@ -17,9 +17,13 @@ from publish.page import ROOT, Page, read_page, show, written
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.verify", description="Execute pages, and compare.")
-    parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as ch03_sharding (default: all)")
-    parser.add_argument("--since", metavar="COMMIT", help="only pages that reach what has changed since")
+    parser = argparse.ArgumentParser(
+        prog="python -m publish.verify", description="Run cells and compare with recorded outputs."
+    )
+    parser.add_argument("pages", metavar="PAGE", nargs="*", help="page to run, such as ch03_sharding (default: all)")
+    parser.add_argument(
+        "--since", metavar="COMMIT", help="run only pages whose cells use a file that has changed since this commit"
+    )
     options, names = parser.parse_args(arguments), sync.chapters()
     if unknown := [name for name in options.pages if name not in names]:
         print(f"no page is called «{unknown[0]}»: choose from {', '.join(names)}", file=sys.stderr)
@@ -33,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def verify(names: list[str]) -> int:
-    """Execute pages, two at a time, and say which cells give something else than is recorded: then 1."""
+    """Execute pages, two at a time, and print the cells whose outputs differ from the recording; return 1 if any."""
     start, measured = time.monotonic(), [name for name in names if measures(name, ROOT)]
     names = [n for n in names if n not in measured and read_page(written(n, "en")).cells]
     varying, differing_cells = ledger.read(ROOT).varying, dict[str, int]()
@@ -55,7 +59,7 @@ def verify(names: list[str]) -> int:
                 progress_line.done(f"{name}, cell {cell}: {how}")
             if not differing and kept.of != (of := execute.sources(page, ROOT)):
                 path = recordings.write(page, ROOT, replace(kept, of=of))
-                progress_line.done(f"{show(path)}: the same outputs; the recording is now of the page as it is")
+                progress_line.done(f"{show(path)}: same outputs; the recording now belongs to the current page")
         return result
 
     build.execute(names, one)
@@ -78,7 +82,7 @@ def recorded(page: Page) -> recordings.Recording | None:
 
 
 def reaching(files: set[str], names: list[str]) -> list[str]:
-    """Return the pages whose cells reach one of these files, in tools and lessons."""
+    """Return the pages whose cells use one of these files, in tools and lessons."""
     pages = {name: read_page(written(name, "en")) for name in names}
     return [
         name

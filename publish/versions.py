@@ -1,9 +1,9 @@
 """python3 -m publish.versions FOLDER: make one site of the versions of the book in FOLDER/stable and FOLDER/dev.
 
-Each was built to stand beside the other, whether that is there or not: a link marked data-if-there stays if its target
-is there, else takes data-else, else goes. A page that the released book has, too, says so to search engines. Beside
-the folders come the sitemap, the page for addresses that are none, and one that leads to the released book.
-Standard library only: this runs where the site is put online, without the book's environment.
+Each version was built to work with or without the other: a link marked data-if-there stays if its target exists; if
+not, it gets the address in data-else or is removed. A page that the released book also has tells search engines so.
+Next to the folders are the sitemap, the page for unknown addresses, and one that leads to the released book. Only the
+standard library is used: this runs where the site is put online, without the book's environment.
 """
 
 import os
@@ -31,7 +31,7 @@ _ROOT = """<!doctype html>
 
 
 def join(folder: Path) -> list[str]:
-    """Make the site of the versions that are in `folder`, which are returned. ValueError where there is none."""
+    """Make the site of the versions in `folder`, and return these. ValueError if there is none."""
     present = [version for version in VERSIONS if (folder / version / "index.html").is_file()]
     if not present:
         raise ValueError(f"there is neither {' nor '.join(f'{folder}/{v}/index.html' for v in VERSIONS)}")
@@ -59,7 +59,7 @@ def join(folder: Path) -> list[str]:
 
 
 def settled(text: str, page: Path, folder: Path) -> str:
-    """Return a page with each link that is marked data-if-there decided."""
+    """Return a page in which each link marked data-if-there has been kept, changed or removed."""
 
     def decide(mark: re.Match) -> str:
         tag, inner = mark[1], mark[4]
@@ -77,7 +77,7 @@ def settled(text: str, page: Path, folder: Path) -> str:
 
 
 def _is_there(target: str, page: Path, folder: Path) -> bool:
-    """Return whether a link leads to a file of the site; an address with a host counts from after the version."""
+    """Return whether a link leads to a file of the site; in an address with a host, the part after the version."""
     if "://" in target:
         version = page.relative_to(folder).parts[0]
         return (folder / version / target.rpartition(f"/{version}/")[2]).is_file()
@@ -92,7 +92,7 @@ def _released(link: re.Match, folder: Path) -> str:
 
 
 def _write_sitemap(folder: Path, present: list[str]) -> None:
-    """Merge the sitemaps of all versions: of a page that both have, list the released one."""
+    """Merge the sitemaps of all versions; of a page that both have, list the released one."""
     ElementTree.register_namespace("", SITEMAP)
     ElementTree.register_namespace("xhtml", XHTML)
     root, known = ElementTree.Element(f"{{{SITEMAP}}}urlset"), set[str]()

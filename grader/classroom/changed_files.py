@@ -1,8 +1,8 @@
 """Detect changes during the run: in the submissions, in the project, and in everything that Python would import.
 
-A file's size, place and times represent its content: a process that can write to it can set its modification time, but
-not the time of the last change (ctime), unless it can set the clock. For a file with several names, as some installers
-make them, the content itself is compared, because each new name changes its ctime.
+A file's size, place and times represent its content. A process that can write to a file can set its modification time,
+but not the time of the last change (ctime), unless it can set the clock. If a file has several names, as some
+installers make them, the content itself is compared, because each new name changes the ctime.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ Print = tuple[int | str, ...] | str
 
 
 def fingerprints(root: Path, submissions: Path, engine: Path, walls: bool) -> dict[str, Print]:
-    """Map path -> what would differ if it had been written to, below the submissions, `root` and `engine`.
+    """Map each path below the submissions, `root` and `engine` to a value that changes when the file is written to.
 
-    walls  whether submissions run in rooms, out of which nothing can be written: then sources are all that is looked
-           at. Else also what Python reads unasked (bytecode, hidden folders), and Python's own environment
+    walls  whether submissions run in sandboxes, out of which nothing can be written: then only sources are examined;
+           otherwise also what Python reads unasked (bytecode, hidden folders), and Python's own environment
 
-    Links are not followed. What this run itself writes to, .cache/class, does not count.
+    Links are not followed. The folder to which this run itself writes, .cache/class, is left out.
     """
     skipped = {str(base / ".cache" / "class") for base in (root, engine)}
     prints: dict[str, Print] = {}
@@ -43,7 +43,7 @@ def changes(before: dict[str, Print], after: dict[str, Print]) -> list[str]:
 
 
 def _apart(folders: list[Path]) -> list[Path]:
-    """Drop folders that lie in another; the home folder and the root of the file system are too large to examine."""
+    """Drop folders inside others, and the home folder and the file system's root, which are too large to examine."""
     large = {Path("/"), Path.home()}
     kept = [folder for folder in dict.fromkeys(folders) if folder not in large]
     return [f for f in kept if not any(f != other and f.is_relative_to(other) for other in kept)]

@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lessons class", description="Check the answers of a whole class.")
     parser.add_argument("submissions", type=Path, help="a folder with one folder per student: NAME/ch03_sharding.py")
     parser.add_argument(
-        "--lessons", metavar="CH01,CH03", help="check these chapters (default: all that students handed in)"
+        "--lessons", metavar="CH01,CH03", help="check these chapters (default: every chapter that a student handed in)"
     )
     parser.add_argument(
         "--out",
@@ -82,21 +82,27 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="where to write the report (default: class-report/, next to the folder of submissions)",
     )
-    parser.add_argument("--lang", help="en, zh-Hans or zh-Hant (default: from the locale)")
-    parser.add_argument("--limit", metavar="SECONDS", default="20", help="how long one answer may run (default: 20)")
-    parser.add_argument("--memory", metavar="GiB", default="2", help="how much memory a process may use (default: 2)")
+    parser.add_argument("--lang", help="language: en, zh-Hans or zh-Hant (default: from the locale)")
+    parser.add_argument(
+        "--limit", metavar="SECONDS", default="20", help="seconds that one answer may run (default: 20)"
+    )
+    parser.add_argument(
+        "--memory", metavar="GiB", default="2", help="GiB of memory that a process may use (default: 2)"
+    )
     parser.add_argument("--seed", metavar="N", help="seed of the inputs (default: drawn once for these submissions)")
-    parser.add_argument("--jobs", metavar="N", help="how many students to check at a time (default: one per core)")
+    parser.add_argument(
+        "--jobs", metavar="N", help="number of students to check at the same time (default: one per core)"
+    )
     parser.add_argument(
         "--part",
         metavar="3/10",
-        help="for job arrays: check the third tenth of the students; the last part to finish writes the whole report",
+        help="for job arrays: check one part of the class, here 3 of 10; the last to finish writes the report",
     )
     parser.add_argument(
         "--isolation",
         choices=["auto", *isolation.KINDS],
         default="auto",
-        help="the kind of sandbox; none: run answers without one (default: the best that works)",
+        help="kind of sandbox; none: run the answers without one (default: the best that works here)",
     )
     parser.add_argument("--root", type=Path, default=ENGINE, help=argparse.SUPPRESS)
     return parser
@@ -162,7 +168,7 @@ def _part(
 
 
 def _all_parts(share: parts.Share, whole: ClassGrading, out: Path, console: Console) -> list[parts.Part] | None:
-    """Return the results of all parts; None, after naming them, while some are missing."""
+    """Return the results of all parts; if some are missing, name them and return None."""
     results = {n.n: parts.read(n.path(out), parts.key(whole, n.students(whole.students))) for n in share.all}
     missing = [n for n, part in results.items() if part is None]
     values = {"n": share.n, "of": share.of, "there": share.of - len(missing)}
@@ -182,7 +188,7 @@ def _processor_seconds() -> float:
 
 
 def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Path) -> list[str]:
-    """Return the lessons that count: those that were asked for, else those with at least one file handed in."""
+    """Return the lessons to check: those that were asked for, or else those for which a file was handed in."""
     if wanted is None:
         submitted = sorted({lesson for student in students for lesson in (*student.lessons, *student.refused)})
         if not submitted:
@@ -220,7 +226,7 @@ def _seed(value: str | None) -> int | None:
 
 
 def _prepare_out(out: Path, folder: Path) -> None:
-    """Make the report's folder. Raises BadInput when it cannot be one, or lies among the submissions."""
+    """Make the report's folder. Raises BadInput if it cannot be made or lies among the submissions."""
     if out.resolve().is_relative_to(folder.resolve()):
         raise BadInput("class-out-inside", out=shown(str(out)), folder=shown(str(folder)))
     try:
@@ -232,10 +238,10 @@ def _prepare_out(out: Path, folder: Path) -> None:
 
 
 def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
-    """Return the kind of isolation asked for, or the best sandbox that works here, and whether the kernel refuses what
-    `system_calls` lists. Without isolation only when that is asked for.
+    """Return the kind of isolation asked for, or the best sandbox that works here, and whether the kernel refuses the
+    calls that `system_calls` lists. Isolation is left out only if that was asked for.
 
-    Raises BadInput when no sandbox works here, or not the one asked for.
+    Raises BadInput if no sandbox works here, or if the one asked for does not.
     """
     lessons = files.root.glob("lessons/ch[0-9]*/*.*")
     secret = {*map(str, [*files.hidden, files.root / "solutions", files.root / "tests", *lessons])}
@@ -262,7 +268,7 @@ def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
 
 
 def _about(kind: str, refused: bool, grading: ClassGrading) -> list[str]:
-    """Return how the answers were run, as message keys for the report: first what was isolated."""
+    """Return message keys that tell the report how the answers were run, beginning with what was isolated."""
     self_reported = ["class-told"] if grading.self_reported else []
     judged = ["class-outside", *self_reported, "class-code"]
     calls = "class-calls-refused" if refused else "class-calls-open"

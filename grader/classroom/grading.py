@@ -1,7 +1,7 @@
 """Grade submissions: prepare the exercises, read the files, run the answers, judge them.
 
-A sandbox with a submission in it gets arguments and nothing to compare with. Its reply is kept as bytes until a
-child of this process reads it, judges it, and ends; programs are compiled and run in sandboxes without submissions.
+A sandbox with a submission in it gets the arguments and nothing to compare with. Its reply is kept as bytes until a
+child of this process reads it, judges it and ends. Programs are compiled and run in sandboxes without submissions.
 """
 
 import dataclasses
@@ -41,9 +41,9 @@ ASK, LONGEST_QUESTION = b'"Ask"', 200
 
 @dataclass
 class Outcome:
-    """The result of one answer. outcome: one of OUTCOMES · mistake: the function of mistakes.py, or None.
+    """The result of one answer. outcome: one of OUTCOMES. mistake: the function of mistakes.py, or None.
 
-    at_import  whether it hung while its file was imported, as then all of the file's do
+    at_import  whether it hung while its file was imported; then all answers of the file hang
     """
 
     outcome: str
@@ -54,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Examined:
-    """An answers file that was read but not run: its text, and the verdict, if reading is enough for one."""
+    """An answers file that was read but not run: its text and, if reading is enough to reach one, the verdict."""
 
     verdict: Verdict
     source: str
@@ -62,7 +62,7 @@ class Examined:
 
 @dataclass(frozen=True)
 class FilesRead:
-    """The contents of a student's files, without running them: by exercise and by lesson."""
+    """The contents of a student's files, which were not run: by exercise and by lesson."""
 
     exercises: tuple[Examined, ...]
     lines_to_read: dict[str, tuple[integrity.Line, ...]]
@@ -73,10 +73,11 @@ class FilesRead:
 class ClassGrading:
     """One class on one set of inputs.
 
-    exercises  those that count: of the lessons that were handed in, or that were asked for
+    exercises  those to check: of the lessons that were handed in, or that were asked for
     outcomes   of each student, by exercise
-    lines_to_read  by student and lesson, what a teacher should read · alike: pairs of nearly the same answers
-    functions  by student and exercise the lines that are compared for that
+    lines_to_read  by student and lesson, the lines that a teacher should read
+    alike      pairs of nearly the same answers
+    functions  by student and exercise, the lines that are compared to find such pairs
     """
 
     root: Path
@@ -101,7 +102,7 @@ class ClassGrading:
         return [s.exercise for s in specs if s.how == "call" and ("placement" in s.compare or s.on_device)]
 
     def run(self, kind: str, files: SandboxFiles, jobs: int, tell: Tell) -> None:
-        """Fill `outcomes`, `telling` and `alike`, once the exercises are prepared."""
+        """Fill in the results (see the class) once the exercises are prepared."""
         self._read(tell)
         self.alike = integrity.alike(self.functions)
         with tempfile.TemporaryDirectory(prefix="class-") as folder:
@@ -132,9 +133,9 @@ class ClassGrading:
         programs: dict[Answer, Path],
         tell: Callable[[int, int], object],
     ) -> None:
-        """Run answers that hung alongside others again, alone, because other processes may have used the processors.
+        """Run answers that hung alongside others again, alone, because the others may have used the processors.
 
-        Of a file one answer that hangs again is enough. programs: what `answered` keeps to be measured
+        Stop at the first answer of a file that hangs again. programs: what `answered` keeps to be measured.
         """
         hung = [answer for answer, judged in self._judged.items() if judged.outcome == "hung"]
         again: set[tuple[str, str]] = set()
@@ -170,7 +171,7 @@ class ClassGrading:
         sandbox_pool.run_all(kind, files, [deque(item) for item in work], jobs, one)
 
     def prepare(self, tell: Tell) -> None:
-        """Observe what the solutions and the known mistakes do."""
+        """Observe the behaviour of the solutions and the known mistakes."""
         for n, exercise in enumerate(self.exercises, 1):
             try:
                 self._prepared[exercise] = prepared.prepare(self.catalogue.spec(exercise), self.settings)
@@ -288,7 +289,7 @@ class ClassGrading:
             self._hung_files[answer[0], _lesson(answer[1])] = outcome
 
     def _concluded(self, answer: Answer, line: bytes) -> Outcome:
-        """Return the verdict in words. The observation comes from the submission, so it may be anything."""
+        """Return the verdict in words. The observation comes from the submission, so it may contain anything."""
         check, ready = self._checks[answer], self._prepared[answer[1]]
         assert isinstance(ready, Prepared)
         check.cached = checking.CachedResults(ready.solution, ready.mistakes, prepared=True)
@@ -324,9 +325,9 @@ def _lesson(exercise: str) -> str:
 
 
 def _ours(result: ProcessResult, name: str, right: Sequence[Observation]) -> ProcessResult:
-    """Return a process's observations with the arguments and budgets that we sent; it could have changed its copies.
+    """Return a process's observations with the arguments and budgets that we sent; it may have changed its copies.
 
-    A reply with another number of cases stays as it is: the verdict is then that it makes no sense.
+    A reply with a different number of cases is left as it is; the verdict will be that it makes no sense.
     """
     observed = result.cases(name)
     if observed is None or len(observed) != len(right):

@@ -1,6 +1,6 @@
 """Find what a teacher should read: lines that reach beyond an exercise, and answers that are nearly the same.
 
-Neither proves anything; both are read from the text alone, which is never run here.
+Neither proves anything. Both are found in the text alone, which is never run here.
 """
 
 import ast
@@ -31,7 +31,7 @@ SHARED = 2  # answers that two must have alike
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a submission: its number, its text, and what in it is worth a look."""
+    """A line of a submission: its number, its text, and the part of it that is worth a look."""
 
     number: int
     text: str
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students with nearly the same answers: in which exercises, and in how many that both answered."""
+    """Two students with nearly the same answers: the exercises, and the number of exercises that both answered."""
 
     one: str
     other: str
@@ -63,7 +63,7 @@ def lines_to_read(source: str, blank: str) -> tuple[Line, ...]:
 
 
 def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the modules that a statement imports, or from which it does, and the names that it binds."""
+    """Yield the modules that a statement imports, or imports from, and the names that it binds."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield alias.name, alias.asname or alias.name.partition(".")[0]
@@ -98,7 +98,7 @@ def _root(node: ast.expr) -> str:
 
 
 def shape(source: str, name: str) -> tuple[str, ...]:
-    """Return a function's lines without docstring and comments, its own names numbered; () without such a function."""
+    """Return a function's lines without docstring and comments, its own names numbered; () if it is missing."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             made = _Numbered().visit(copy.deepcopy(node))
@@ -109,7 +109,7 @@ def shape(source: str, name: str) -> tuple[str, ...]:
 
 
 class _Numbered(ast.NodeTransformer):
-    """Replaces the names that a function binds by v0, v1, … in order of appearance."""
+    """A transformer that replaces the names that a function binds by v0, v1, … in order of appearance."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -134,9 +134,9 @@ class _Numbered(ast.NodeTransformer):
 
 
 def alike(functions: Mapping[str, Mapping[str, tuple[str, ...]]]) -> list[Pair]:
-    """Find pairs of students with at least two answers nearly the same, those with the most first.
+    """Find pairs of students with at least two nearly equal answers; pairs with the most come first.
 
-    functions  by student and exercise what `shape` says. An answer that a third of the class gives is ignored.
+    functions  by student and exercise, the result of `shape`. An answer that a third of the class gives is ignored.
     """
     times = Counter((e, lines) for seen in functions.values() for e, lines in seen.items())
     usual = {item for item, n in times.items() if n > max(2, len(functions) / 3)}

@@ -1,7 +1,7 @@
 """Check a class in parts, each on a different process or machine with the same folders; the last writes the report.
 
-OUT/parts/3-of-10.json has the results of the third of ten parts. A part counts as long as nothing that it read has
-changed; one that is missing or no longer counts is named, and run again alone.
+OUT/parts/3-of-10.json has the results of the third of ten parts. A part is valid as long as nothing that it read has
+changed. The command names the parts that are missing or no longer valid, and only these have to be run again.
 """
 
 import json
@@ -23,10 +23,10 @@ MOST = 10_000  # parts
 class Part:
     """The results of one part.
 
-    key      of all that the outcomes depend on, `key` says of what
+    key      a hash of all that the outcomes depend on: see `key`
     outcomes, lines_to_read, functions, notes  by student, as in ClassGrading and Student
     isolation  how the answers were run, as message keys · changed: files that changed meanwhile
-    seconds, work  on the clock, and of processors
+    seconds, work  by the clock, and of processor time
     """
 
     key: str
@@ -60,7 +60,7 @@ class Share:
 
 
 def share(text: str) -> Share:
-    """`3/10` as a Share. Raises BadInput."""
+    """Parse `3/10` into a Share. Raises BadInput."""
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
     n, of = map(int, match.groups()) if match else (0, 0)
     if not 1 <= n <= of <= MOST:
@@ -84,7 +84,7 @@ def write(path: Path, part: Part) -> None:
 
 
 def read(path: Path, wanted: str) -> Part | None:
-    """Return a part with this key, or None."""
+    """Return the stored part if it has this key, else None."""
     try:
         part = decode(Part, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError, Malformed):
@@ -93,7 +93,7 @@ def read(path: Path, wanted: str) -> Part | None:
 
 
 def merged(grading: ClassGrading, parts: list[Part]) -> None:
-    """Merge the results of the parts into `grading`, of all students."""
+    """Merge the results of the parts into `grading`, which is that of all students."""
     functions: dict[str, dict[str, tuple[str, ...]]] = {}
     for part in parts:
         grading.outcomes |= part.outcomes

@@ -1,6 +1,6 @@
-"""Collect what is known about an exercise before running a submission: what the solution and the mistakes do.
+"""Prepare an exercise before any submission is run: observe what the solution and the known mistakes do.
 
-The observations are made once per seed and kept in .cache/class until lesson, solution, grader or JAX changes.
+The observations are made once per seed and kept in .cache/class until the lesson, solution, grader or JAX changes.
 """
 
 import base64
@@ -34,16 +34,16 @@ _PACKAGES = ("jax", "jaxlib", "numpy")
 
 
 class Unpacked(Exception):
-    """The error of arguments that cannot leave the process that drew them; the text says why."""
+    """Raised if arguments cannot leave the process that drew them; the text says why."""
 
 
 @dataclass(frozen=True)
 class Prepared:
     """One exercise, ready to be judged.
 
-    solution, mistakes  what each process saw
-    arguments  for each process the cases, as a room gets them · cases: with budgets, for those that are measured
-    kept  the arguments that a room only asks, as JSON: of each the fields of `Asked`
+    solution, mistakes  the observations of each process
+    arguments  for each process, the cases as a sandbox gets them · cases: with budgets, for those that are measured
+    kept  the arguments that a sandbox can only ask, as JSON: the fields of each `Asked`
     """
 
     solution: list[ProcessResult]
@@ -53,7 +53,7 @@ class Prepared:
     kept: str
 
     def asked(self) -> list[Asked]:
-        """Return the arguments that a room asks, as they are before the first call."""
+        """Return the arguments that a sandbox can only ask, as they are before the first call."""
         return [Asked({int(n): x for n, x in table}, *rest) for table, *rest in json.loads(self.kept)]
 
 
@@ -86,7 +86,7 @@ def _see(spec: Spec, settings: Settings) -> Prepared:
 
 
 def _drawn(spec: Spec, seed: int) -> dict[str, str]:
-    """In a child: return the cases as bytes. Arguments that are only traced have no numbers; programs get these."""
+    """In a child: return the cases as bytes. An answer that is only traced gets zeros; its program gets the numbers."""
     spec, drawn = observe.draw(spec, seed)
     if spec.how != "jit":
         kept: list[Asked] = []
@@ -108,7 +108,7 @@ def _key(spec: Spec, settings: Settings) -> str:
 
 
 def cache_key(*about: object, files: Iterable[Path] = ()) -> str:
-    """40 hex digits of these values (by their repr), these files, and what judges: grader, minipod, JAX, Python."""
+    """Hash these values (their repr), these files and what judges (grader, minipod, JAX, Python) into 40 hex digits."""
     digest = hashlib.sha256(_judge() + repr(about).encode(errors="replace"))
     for path in files:
         digest.update(_named(path))
@@ -122,7 +122,7 @@ def _judge() -> bytes:
 
 
 def _named(path: Path) -> bytes:
-    """Return the name of a file and a digest of what is in it, or of why that cannot be read."""
+    """Return the name of a file and a digest of its contents, or the reason why they cannot be read."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -1,6 +1,6 @@
 """Process submissions without running them: in a forked child with little memory and time, and without JAX.
 
-A file or a reply may take forever to read, fill the memory or end Python: then only the child is lost.
+A file or a reply may take forever to read, fill the memory or end Python; then only the child is lost.
 """
 
 import math
@@ -20,9 +20,9 @@ LARGEST = 32 << 20  # bytes of what a child hands back
 
 
 def apart(function: Callable[[], Any], seconds: float, memory: float) -> Any | None:
-    """Return the result of `function`, JSON data other than None, or None if it did not finish.
+    """Return the result of `function` (JSON data other than None), or None if it did not finish.
 
-    seconds  of wall clock and of processor time · memory: GiB beyond what this process has
+    seconds  by the clock, and of processor time · memory: GiB beyond what this process has
 
     Raises OSError if no further process can be started.
     """
@@ -65,7 +65,7 @@ def _serve(function: Callable[[], Any], its: int, seconds: float, memory: float)
 
 
 def _received(pipe: int, deadline: float) -> bytes:
-    """Return what arrives until the pipe is closed; nothing if that is too late or too much."""
+    """Return what arrives before the pipe is closed; nothing if it comes too late or is too much."""
     data = bytearray()
     poll = select.poll()
     poll.register(pipe, select.POLLIN)

@@ -1,7 +1,7 @@
 """Manage the private files of one run: compiled programs, Python's bytecode, the report, the seed.
 
-Nothing that a submission of an earlier run may have left in a cache is read: bytecode and compiled programs go to a
-folder that is made afresh and removed at the end.
+A submission of an earlier run may have left files in a cache, and these are never read: bytecode and compiled programs
+go to a new folder, which is removed at the end.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ _made: list[Path] = []
 class RunFiles:
     """Folders that only this run uses.
 
-    pycache     Python's bytecode, read by the sandboxes, too
-    compiled    what this process compiles
-    operations  single operations of JAX and NumPy, compiled: all that the sandboxes find, so that no solution is there
+    pycache     Python's bytecode, which the sandboxes read, too
+    compiled    programs that this process compiles
+    operations  compiled single operations of JAX and NumPy; the sandboxes find only these, so no solution is among them
     """
 
     def __init__(self, root: Path) -> None:
@@ -47,7 +47,7 @@ class RunFiles:
         _copy_operations(self._kept / "operations", self.operations)
 
     def share_operations(self) -> None:
-        """Give the sandboxes, also those of later runs, the single operations that this process has compiled."""
+        """Give the sandboxes, including those of later runs, the single operations that this process has compiled."""
         _copy_operations(self.compiled, self.operations)
         with contextlib.suppress(OSError):
             kept = self._kept / "operations"
@@ -56,7 +56,7 @@ class RunFiles:
 
     @contextlib.contextmanager
     def without_walls(self) -> Iterator[None]:
-        """Surround a run in which submissions can write to .cache/class: afterwards nothing there is used again."""
+        """Wrap a run in which submissions can write to .cache/class: afterwards nothing there is used again."""
         with contextlib.suppress(OSError):
             self._kept.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self._kept / OPEN).touch()

@@ -17,7 +17,7 @@ _JOINERS = "\u200c\u200d"  # belong to names in some scripts
 
 
 class BadInput(Exception):
-    """The error of an impossible request by the instructor; the message key and its values say why."""
+    """Raised for an impossible request by the instructor; the message key and its values say why."""
 
     def __init__(self, key: str, **values: object) -> None:
         super().__init__(key)
@@ -26,10 +26,10 @@ class BadInput(Exception):
 
 @dataclass
 class Student:
-    """One folder. name: as it is shown, no other student's
+    """The folder of one student. name: as it is shown; no other student has the same.
 
-    lessons  those handed in, with the files that are taken for them
-    notes    (file, message key) of what was left alone, and why
+    lessons  those handed in, with the files that were found for them
+    notes    (file, message key) for each file that was ignored, and why
     """
 
     name: str
@@ -43,16 +43,16 @@ class Student:
 
     @property
     def refused(self) -> dict[str, str]:
-        """Lesson -> message key, for files that have the right name but could not be taken."""
+        """Map lesson -> message key, for files that have the right name but could not be used."""
         return {Path(name).stem: key for name, key in self.notes if key in REFUSED and name.endswith(".py")}
 
     def reader(self) -> Callable[[Path], answers.Answers]:
-        """Read the file that counts as `folder/chNN_name.py`, wherever it lies."""
+        """Read the file that is used as `folder/chNN_name.py`, wherever it lies."""
         return lambda path: answers.read(self.files.get(path.stem, path))
 
 
 def find(folder: Path, lessons: list[str]) -> tuple[list[Student], list[tuple[str, str]]]:
-    """Return the students, by name, and (name, message key) of what else lies in the folder.
+    """Return the students, by name, and (name, message key) for everything else in the folder.
 
     lessons  the names that a file may have, without .py
     Raises BadInput if the folder is missing, a file, unreadable, or contains no student.
@@ -76,7 +76,7 @@ def find(folder: Path, lessons: list[str]) -> tuple[list[Student], list[tuple[st
 
 
 def _tell_apart(students: list[Student]) -> None:
-    """Give all students different names; note names that look the same."""
+    """Give all students different names; add a note to names that look the same."""
     looks = [unicodedata.normalize("NFKC", student.name).casefold() for student in students]
     times = Counter(looks)
     for student, look in zip(students, looks, strict=True):
@@ -129,7 +129,7 @@ def _is_lesson(entry: os.DirEntry[str], lessons: list[str]) -> bool:
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """Return what lies in a folder, by name, without hidden files and Python's own."""
+    """Return the entries of a folder by name, without hidden files and Python's own."""
     try:
         with os.scandir(folder) as entries:
             kept = [e for e in entries if not e.name.startswith(".") and e.name not in ("__pycache__", "__MACOSX")]
@@ -139,7 +139,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _fault(entry: os.DirEntry[str]) -> str | None:
-    """Return why this file is not taken, as a message key, or None."""
+    """Return why this file cannot be used, as a message key, or None."""
     if entry.is_symlink():
         return "class-link"
     try:

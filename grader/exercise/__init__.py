@@ -1,1 +1,1 @@
-"""Read an exercise: its test's description, its blank, its statement, and the file that answers it."""
+"""Read an exercise: its description in a test, its blank, its statement, and the file that answers it."""

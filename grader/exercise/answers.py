@@ -21,11 +21,11 @@ class Answers:
     """One answers file, parsed but not run.
 
     source     the text with every top-level block that does not parse blanked out; lines keep their numbers
-    functions  name -> first line of each function that parses
-    faults     name -> (line, what Python says) of each function that was blanked out
+    functions  name -> its first line, for each function that parses
+    faults     name -> (line, Python's message), for each function that was blanked out
     fault      the first fault that belongs to no function, or None
     blanked    the text that was blanked out
-    fingerprint  of the bytes that were read
+    fingerprint  a hash of the bytes that were read
     """
 
     path: Path
@@ -39,7 +39,7 @@ class Answers:
 
 
 def read(path: Path) -> Answers:
-    """Parse an answers file. Raises OSError or UnicodeDecodeError when it cannot be read."""
+    """Parse an answers file. Raises OSError or UnicodeDecodeError if it cannot be read."""
     data = _bytes(path)
     answers = Answers(path, _text(data), fingerprint=fingerprint(data))
     if _error(answers.source) is not None:
@@ -77,14 +77,14 @@ def _text(data: bytes) -> str:
 def is_blank(answers: Answers, blanks: Path, name: str, called: str = "") -> bool:
     """Return whether the function's code is still that of the blank; comments and docstring do not count.
 
-    called  its name in the answers, if that is different
+    called  its name in the answers, if different
     """
     shape = answers.shapes.get(called or name)
     return shape is not None and shape == read(blanks).shapes.get(name)
 
 
 def may_define(answers: Answers, name: str) -> bool:
-    """Return whether running the file may give the name a value; a comment, or a call of it, does not."""
+    """Return whether running the file may give the name a value, as a comment or a call does not."""
     if name in answers.functions or name in answers.faults or re.search(rf"\b{name}\b", answers.blanked):
         return True
     if re.search(rf"\b{name}\b|import +\*", answers.source) is None:
@@ -103,7 +103,7 @@ def may_define(answers: Answers, name: str) -> bool:
 
 
 def top_level_names(tree: ast.Module) -> set[str]:
-    """Return the names that a file's own statements bind, `*` for `from … import *`; not those inside functions."""
+    """Return the names that the statements of a file bind, `*` for `from … import *`; functions are not entered."""
     names: set[str] = set()
     nodes: list[ast.AST] = [*tree.body]
     inner = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -153,7 +153,7 @@ def _error(source: str) -> tuple[int, str] | None:
 
 
 def _blank_out(answers: Answers) -> None:
-    """Parse block by block; take out a block that fails even when joined with the one after it.
+    """Parse block by block; blank out each block that fails to parse even when joined with the next one.
 
     A block is never joined with the next definition: an unclosed bracket would swallow it.
     """

@@ -1,4 +1,4 @@
-"""Let an answer call an argument that knows more than the answer may: a table with a limited number of calls.
+"""Let an answer call an argument that knows more than the answer may see: a table with a limited number of calls.
 
 If answers run in sandboxes, the table stays outside, and `grader.see.asking` takes its place.
 """
@@ -11,8 +11,8 @@ from typing import Any
 class Asked:
     """A function that returns table[n] when called with n, at most `most` times.
 
-    table    by whole number what comes back, JSON data
-    unknown  with n before it, what is said of other numbers (ValueError) · enough: of one call too many (RuntimeError)
+    table    whole number -> value (JSON data)
+    unknown  the message, after n, for other numbers (ValueError) · enough: for one call too many (RuntimeError)
     """
 
     def __init__(self, table: Mapping[int, Any], most: int, name: str, unknown: str, enough: str) -> None:
@@ -24,7 +24,7 @@ class Asked:
         return returned(json.loads(self.reply(n)))
 
     def reply(self, n: int) -> str:
-        """Encode the result of a call, or its error, as a text."""
+        """Encode the result of a call, or its error, as a string."""
         if n not in self.table:
             return json.dumps({"ValueError": f"{n} {self.unknown}"})
         self.calls += 1
@@ -34,7 +34,7 @@ class Asked:
 
 
 def returned(said: dict[str, Any]) -> Any:
-    """Return, or raise, what a reply contains."""
+    """Return the value, or raise the error, that a reply contains."""
     for kind in (ValueError, RuntimeError):
         if kind.__name__ in said:
             raise kind(said[kind.__name__])

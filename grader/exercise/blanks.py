@@ -1,4 +1,4 @@
-"""Copy blanks for missing files, add those of missing exercises, and restore a blank on request, in a learner's files.
+"""Copy blanks into a learner's files: whole missing files, missing exercises and, on request, one blank again.
 
 Everything else in a file stays as it is, byte for byte.
 """
@@ -24,7 +24,7 @@ FEW = 3  # files that a sentence names; of more it says how many
 
 @dataclass(frozen=True)
 class Added:
-    """The exercises that an answers file lacked. error: why their blanks could not be added; empty when they were."""
+    """The exercises that an answers file lacked. error: why their blanks could not be added; empty if they were."""
 
     file: str
     names: list[str]
@@ -32,7 +32,7 @@ class Added:
 
 
 def prepare(lessons: Path, folder: Path, lang: str) -> list[str]:
-    """Copy and add what the learner's own folder lacks. Returns what to tell the learner, a sentence each.
+    """Copy and add what the learner's own folder lacks; return sentences for the learner.
 
     Raises OSError if there is no folder and none can be made.
     """
@@ -49,7 +49,7 @@ def prepare(lessons: Path, folder: Path, lang: str) -> list[str]:
 
 
 def complete(lessons: Path, folder: Path, lang: str) -> list[str]:
-    """Add what the files in the learner's own folder lack. Returns what to tell the learner, a sentence each."""
+    """Add what the files in the learner's own folder lack; return sentences for the learner."""
     notes: list[str] = []
     blanks = add_missing(lessons, folder, lang)
     done, failed = [f for f in blanks if not f.error], [f for f in blanks if f.error]
@@ -66,14 +66,14 @@ def complete(lessons: Path, folder: Path, lang: str) -> list[str]:
 
 
 def not_copied(error: OSError, lang: str) -> str:
-    """Return why the blanks could not be copied, in a sentence."""
+    """Return a sentence that says why the blanks could not be copied."""
     return say("no-copy", lang, folder="answers/", error=error.strerror or str(error))
 
 
 def copy_blanks(lessons: Path, folder: Path, lang: str = "en") -> list[str]:
-    """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names.
+    """Copy the blanks of each lesson without an answers file, never overwriting one; return the names of the new files.
 
-    lang  what is said in them is said in it
+    lang  the language of their texts
     """
     copied = []
     for blanks in given_out(lessons, "exercises.py"):
@@ -86,8 +86,8 @@ def copy_blanks(lessons: Path, folder: Path, lang: str = "en") -> list[str]:
 
 
 def add_missing(lessons: Path, folder: Path, lang: str = "en") -> list[Added]:
-    """Add the blanks of the exercises that an answers file lacks at its end: the chapter has gained them since, or they
-    were deleted. A file that cannot be read is left to the check, which says so. lang: as of `copy_blanks`."""
+    """Add the blanks of missing exercises at the end of an answers file: exercises that are new in the chapter, or that
+    were deleted. A file that cannot be read is left to the check, which reports it. lang: as for `copy_blanks`."""
     added = []
     for blanks in given_out(lessons, "exercises.py"):
         path = folder / f"{blanks.parent.name}.py"
@@ -130,7 +130,7 @@ def append(path: Path, blanks: Path, names: list[str], lang: str = "en") -> None
 def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
     """Restore a function's blank and keep the old version in .kept/ next to the file; return that copy, if any.
 
-    A function that is missing is added at the end. lang: as of `copy_blanks`. Raises OSError or UnicodeDecodeError.
+    A missing function is added at the end. lang: as for `copy_blanks`. Raises OSError or UnicodeDecodeError.
     """
     lines, text = function_text.lines_of(path.read_bytes().decode("utf-8")), blanks_in(blanks, lang)
     region = function_text.span(answers.read(path).source, lines, name)
@@ -153,8 +153,8 @@ def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
 
 
 def _needed(text: str, file: answers.Answers, names: list[str]) -> list[str]:
-    """Return what precedes the functions `names` in the text of the blanks but is not in the file: all imports, as they
-    are there for the answers, and of the rest what the functions use."""
+    """Return the lines before the functions `names` in the blanks that the file lacks: all imports, because answers may
+    need them, and of the rest those that the functions use."""
     tree, existing = ast.parse(text), answers.top_level_names(ast.parse(file.source))
     used = {n.id for node in tree.body if getattr(node, "name", None) in names for n in _names(node)}
     imports: list[str] = []
@@ -177,7 +177,7 @@ def _names(node: ast.AST) -> list[ast.Name]:
 
 
 def _import(node: ast.Import | ast.ImportFrom, alias: ast.alias, existing: set[str]) -> str:
-    """Return the statement that imports this alone, or nothing where the file has it."""
+    """Return the statement that imports only this name; nothing if the file has the import."""
     if (alias.asname or alias.name.partition(".")[0]) in existing:
         return ""
     what = alias.name + (f" as {alias.asname}" if alias.asname else "")

@@ -1,4 +1,4 @@
-"""Find the exercises without pytest's collection: the same test functions, called with the same recorder."""
+"""Find the exercises without pytest's collection, by calling the same test functions with the same recorder."""
 
 import importlib.util
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from grader.exercise.spec import Recorder, Spec
 
 
 class Catalogue:
-    """The specs of the exercises below `lessons`. A lesson's tests are imported when one is first asked for.
+    """The specs of the exercises below `lessons`. A lesson's tests are imported when its first spec is needed.
 
-    lesson: of this one alone, be it a draft.
+    lesson: only the specs of this lesson, even if it is a draft.
     """
 
     def __init__(self, lessons: Path, lesson: str = "") -> None:
@@ -42,7 +42,7 @@ def recorder(folder: Path, name: str, marker: Any) -> Recorder:
 
 
 def described(call: Callable[[Recorder], object], to: Recorder) -> Spec:
-    """Return a test's description of its exercise: all that it does is call `check` once."""
+    """Return the spec that a test gives of its exercise: a test only calls `check`, once."""
     call(to)
     if len(to.specs) != 1:
         raise AssertionError(f"the test of {to.lesson}.{to.name} must call check exactly once")
@@ -50,7 +50,7 @@ def described(call: Callable[[Recorder], object], to: Recorder) -> Spec:
 
 
 def _listed(marks: Any) -> list[Any]:
-    """Return a module's `pytestmark`, which may be one mark."""
+    """Return a module's `pytestmark` as a list; it may be a single mark."""
     return marks if isinstance(marks, list) else [marks]
 
 

@@ -10,7 +10,7 @@ from grader.exercise.statements import functions
 
 
 def text_of(path: Path, name: str) -> str | None:
-    """Return the text of a top-level function with its decorators, even if it does not parse; None if missing.
+    """Return the text of a top-level function with its decorators, even if it does not parse; None if it is missing.
 
     Raises OSError or UnicodeDecodeError.
     """
@@ -18,13 +18,13 @@ def text_of(path: Path, name: str) -> str | None:
 
 
 def text_in(source: str, lines: list[str], name: str) -> str | None:
-    """Return the same from text already read: `source` as `answers.read` leaves it, `lines` as in the file."""
+    """Return the same as `text_of` from text already read: `source` as from `answers.read`, `lines` as in the file."""
     region = span(source, lines, name)
     return None if region is None else "".join(lines[region[0] : region[1]])
 
 
 def lines_of(text: str) -> list[str]:
-    """Split a text into lines, with their ends, as Python does: a form feed does not end one."""
+    """Split a text into lines, with their ends, as Python does: a form feed does not end a line."""
     return io.StringIO(text, newline="").readlines()
 
 
@@ -55,7 +55,7 @@ def span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
 
 
 def without_docstring(path: Path, name: str) -> str:
-    """Return the text of a public top-level function, decorators included, its docstring left out. Raises KeyError."""
+    """Return the text of a public top-level function with its decorators and without its docstring. Raises KeyError."""
     lines, node = path.read_text("utf-8").split("\n"), functions(path)[name]
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
     keep = lines[first : node.end_lineno]

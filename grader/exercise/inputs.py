@@ -1,4 +1,4 @@
-"""Make inputs for cases without compiling anything, because the learner waits for the check."""
+"""Make inputs for cases without compiling anything, because the learner is waiting for the check."""
 
 import math
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ def array(numbers: np.ndarray) -> "jax.Array":
 
 
 def fitting(*sizes: int) -> tuple[int, ...]:
-    """Return mesh sizes; with fewer devices, as with --device real, the largest size is halved until it fits."""
+    """Return mesh sizes; if there are fewer devices, as with --device real, halve the largest size until they fit."""
     import jax
 
     fits = list(sizes)
@@ -35,7 +35,7 @@ def fitting(*sizes: int) -> tuple[int, ...]:
 
 
 def drawn_mesh(rng: np.random.Generator, size: int, name: str, kind: "AxisType | None" = None) -> "Mesh":
-    """Return a mesh of the first devices in a drawn order, with one axis; Auto, unless another kind is given."""
+    """Return a mesh of the first devices in a random order, with one axis: Auto, unless a different type is given."""
     import jax
 
     devices = rng.permutation(np.array(jax.devices()[:size]))
@@ -43,12 +43,12 @@ def drawn_mesh(rng: np.random.Generator, size: int, name: str, kind: "AxisType |
 
 
 def place(x: "jax.typing.ArrayLike", mesh: "Mesh", *spec: object) -> "jax.Array":
-    """x as it lies on a mesh as P(*spec)."""
+    """Return x, placed on a mesh with the layout P(*spec)."""
     import jax
 
     return jax.device_put(x, jax.NamedSharding(mesh, jax.P(*spec)))
 
 
 def float64(*arrays: "jax.typing.ArrayLike") -> list[np.ndarray]:
-    """Return the numbers of each array as NumPy's f64: an oracle computes in it."""
+    """Return the numbers of each array as NumPy's f64, in which oracles compute."""
     return [np.asarray(array, np.float64) for array in arrays]

@@ -1,4 +1,4 @@
-"""Read what a lesson says of its exercises: words.toml, each text in the languages in which it is written."""
+"""Read a lesson's texts about its exercises, words.toml, each in the languages in which it is written."""
 
 import functools
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class MistakeWords:
-    """The name of a known mistake, and its explanation."""
+    """The name and the explanation of a known mistake."""
 
     name: Mapping[str, str]
     text: Mapping[str, str]
@@ -23,10 +23,10 @@ class MistakeWords:
 class ExerciseWords:
     """The texts of one exercise.
 
-    mistakes   by the name of the function that makes it, `double__squared`
-    formerly   the names that the exercise had before; `ch04_jit.name` where it stood in another lesson
-    statement  derived or translated; in English and in zh-Hans the blank's docstring holds it
-    comments   of the blank's code, in their order, likewise
+    mistakes   by the name of the function that makes the mistake, such as `double__squared`
+    formerly   earlier names of the exercise; `ch04_jit.name` if it was in a different lesson
+    statement  in derived and translated languages; the blank's docstring has the English and the zh-Hans
+    comments   of the blank's code, in order, in the same languages
     """
 
     title: Mapping[str, str] = field(default_factory=dict)
@@ -39,19 +39,19 @@ class ExerciseWords:
 
 @functools.cache
 def lesson_words(folder: Path) -> dict[str, ExerciseWords]:
-    """Return a lesson's words by exercise; empty without words.toml. ValueError if it is not TOML."""
+    """Return a lesson's texts by exercise; empty without words.toml. ValueError if that is not TOML."""
     texts = read_texts(folder / "words.toml")
     return {name: _exercise(name, table) for name, table in texts.items() if isinstance(table, dict)}
 
 
 def exercise_words(lessons: Path, exercise: str) -> ExerciseWords:
-    """Return the words for `ch03_sharding.read_layout`; empty ones if it has none."""
+    """Return the texts of `ch03_sharding.read_layout`, empty if it has none."""
     lesson, _, name = exercise.partition(".")
     return lesson_words(lessons / lesson).get(name) or ExerciseWords()
 
 
 def _exercise(name: str, table: dict[str, Any]) -> ExerciseWords:
-    """Read one exercise's words; malformed entries are left out, and the author's check reports them."""
+    """Read one exercise's texts; malformed entries are left out, and the author's check reports them."""
     mistakes = _table(table.get("mistakes")).items()
     return ExerciseWords(
         _said(table.get("title"), str),

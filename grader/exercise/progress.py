@@ -1,4 +1,4 @@
-"""Record the learner's progress: all exercises in order, the last outcomes, hints given."""
+"""Record the learner's progress: the last outcome of each exercise, and the hints given."""
 
 import contextlib
 import itertools
@@ -28,23 +28,23 @@ def all_exercises(lessons: Path) -> list[str]:
 
 
 def exercises_of(tests: Path) -> list[str]:
-    """Return one lesson's exercises, its tests that take `check`, from their heads: parsing all would take 35 ms."""
+    """Return one lesson's exercises (tests that take `check`) by their first lines: parsing all would take 35 ms."""
     heads = _TEST.findall(tests.read_text(encoding="utf-8")) if tests.exists() else []
     return [f"{tests.parent.name}.{name}" for name, arguments in heads if "check" in _NAME.findall(arguments)]
 
 
 def load_state(folder: Path) -> dict[str, Any]:
-    """Return each exercise's last outcome with the fingerprint of its answer. Empty if unreadable."""
+    """Return each exercise's last outcome with the fingerprint of its answer; empty if unreadable."""
     with contextlib.suppress(OSError, ValueError):
         return _read(folder / STATE)
     return {}
 
 
 def save_state(folder: Path, outcomes: dict[str, tuple[str, str]], lang: str, current: str | None = None) -> str:
-    """Add outcomes, and the exercise at hand, to the state. Returns what the learner should know, in a sentence; empty
-    when all is well.
+    """Add outcomes, and the current exercise, to the state. Returns a sentence for the learner if that fails, otherwise
+    an empty string.
 
-    outcomes  each with the fingerprint of the answers file that had it: by now the file may be another
+    outcomes  each with the fingerprint of the answers file that had it, since the file may have changed by now
     """
     new: dict[str, Any] = {} if current is None else {"current": current}
     new |= {exercise: {"outcome": outcome, "answer": print_} for exercise, (outcome, print_) in outcomes.items()}
@@ -52,7 +52,7 @@ def save_state(folder: Path, outcomes: dict[str, tuple[str, str]], lang: str, cu
 
 
 def cached_outcome(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
-    """Return the exercise's outcome when its answers file has not changed since, else None."""
+    """Return the exercise's last outcome if its answers file has not changed since, else None."""
     entry = state.get(exercise)
     if isinstance(entry, dict) and entry.get("answer") == _fingerprint(folder, exercise):
         outcome = entry.get("outcome")
@@ -69,7 +69,7 @@ def _fingerprint(folder: Path, exercise: str) -> str:
 
 
 def line_of(folder: Path, exercise: str) -> int:
-    """Return the line of the exercise's function in the answers file; 1 when it cannot be found."""
+    """Return the line of the exercise's function in the answers file; 1 if it cannot be found."""
     lesson, _, name = exercise.partition(".")
     try:
         file = answers.read(folder / f"{lesson}.py")
@@ -79,15 +79,15 @@ def line_of(folder: Path, exercise: str) -> int:
 
 
 def page_of(root: Path, exercise: str, lang: str) -> str:
-    """The page of the exercise's chapter, seen from `root`: of the book where one is built, else the file that it is
-    made from, each in the nearest language; empty where there is neither."""
+    """Return the path, relative to `root`, of the page of the exercise's chapter: the built page if there is one, else
+    its source, in the nearest language; empty if there is neither."""
     lesson = exercise.partition(".")[0]
     pages = (page for x in nearest_first(lang) for page in (f"_build/html/{x}/{lesson}.html", f"book/{x}/{lesson}.md"))
     return next((page for page in pages if (root / page).is_file()), "")
 
 
 def hints_given(folder: Path) -> dict[str, int]:
-    """Return how many hints the learner has seen of each exercise. Empty if unreadable."""
+    """Return how many hints the learner has seen for each exercise; empty if unreadable."""
     with contextlib.suppress(OSError, ValueError):
         given = _read(folder / HINTS)
         return {exercise: count for exercise, count in given.items() if type(count) is int and count >= 0}
@@ -95,8 +95,8 @@ def hints_given(folder: Path) -> dict[str, int]:
 
 
 def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> tuple[str, str]:
-    """Return the exercise's next hint, noted as given; after the last one, the last again. Beside it, what `save_state`
-    returns."""
+    """Return the exercise's next hint (after the last one, the last again), recorded as given; and a sentence as from
+    `save_state`."""
     hints = pick(exercise_words(lessons, exercise).hints, lang, [])
     label = exercise.replace(".", "/")
     if not hints:
@@ -108,7 +108,7 @@ def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> tuple[st
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return a record, empty where there is none yet. Raises OSError, or ValueError where nothing can be made of it."""
+    """Return a record, empty if there is none yet. Raises OSError, or ValueError if the record cannot be understood."""
     try:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -121,7 +121,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _add(path: Path, entries: dict[str, Any], lang: str) -> str:
-    """Add entries to a record, while others may add theirs. A record that cannot be read is set aside, not lost."""
+    """Add entries to a record, to which other processes may add theirs. An unreadable record is set aside, not lost."""
     warning = ""
     try:
         with alone_in(path.parent):

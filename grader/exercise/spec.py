@@ -14,17 +14,17 @@ Meaning = str | tuple["Meaning", ...] | Mapping[str, "Meaning"]
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit on what the compiled answer sends, and on what it needs for that.
+    """A limit on the bytes that the compiled answer sends, and on other costs.
 
-    ops    the collectives that may appear, for instance {"all-reduce"}
+    ops    the collectives that may appear, such as {"all-reduce"}
     sent   the most bytes that a device may send for them, loop iterations included: `grader.sent` says how many
-    single whether one collective must do it, where several small ones would fit the bytes too
-    along  for some axes of the mesh among the arguments, the most of it that may be sent along this axis
-    seconds    the most that its messages may take on the link `on`, a name in `minipod.traffic.LINKS`, with the mesh
-               among the arguments for the machine's: by their bytes alone, as an exercise sends few, latency left out
-    temporary  the most bytes that a device may need beside arguments and results, by the compiler's `memory_analysis()`
-    hidden     whether each collective must have a product to hide behind, by `minipod.hlo.hiding.exposed`
-    work       whether the products of a device are counted beside; `check(work=…)` says so
+    single whether a single collective must do it, even if several small ones would send no more bytes
+    along  for some axes of the mesh among the arguments, the most bytes that may be sent along that axis
+    seconds    the most time that its messages may take on the link `on`, a name in `minipod.traffic.LINKS`, with the
+               mesh among the arguments taken as the machine's; only bytes count, not latency: exercises send few
+    temporary  the most bytes that a device may need besides arguments and results, by `compiled.memory_analysis()`
+    hidden     whether each collective must be able to overlap with a product, by `minipod.hlo.hiding.exposed`
+    work       whether the products of a device are counted, too, as `check(work=…)` asks
     """
 
     ops: set[str]
@@ -40,7 +40,7 @@ class Budget:
 
 @dataclass
 class Spec:
-    """One exercise as its test describes it; the fields after `cases` are the arguments of `check`."""
+    """One exercise as its test describes it; the fields from `cases` on are the arguments of `check`."""
 
     lesson: str  # "ch03_sharding"
     name: str  # "bytes_per_device"
@@ -93,9 +93,9 @@ class Machine:
 
 @dataclass
 class Settings:
-    """The run's options that a check needs. answers: the folder · memory: GiB · fork: False for debuggers.
+    """The options of a run that a check needs. answers: the folder. memory: GiB. fork: False for debuggers.
 
-    machine  its devices are used, where simulated ones are not wanted
+    machine  the one whose devices are used instead of simulated ones; None: simulated devices
     """
 
     answers: Path
@@ -106,33 +106,33 @@ class Settings:
     machine: Machine | None = None
 
     def devices(self, spec: Spec) -> int | None:
-        """Return how many CPU devices a child simulates for an exercise; None: it takes the machine's own."""
+        """Return how many CPU devices a child simulates for an exercise; None: it uses the machine's own devices."""
         return None if self.machine else spec.devices
 
 
 @dataclass
 class Recorder:
-    """The fixture `check`. Calling it records what to check; the work is done after the test function returns.
+    """The fixture `check`. A call records what to check; the check itself runs after the test function has returned.
 
     check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5, on_device=False,
           work=False, values="data")
 
-    cases      cases(rng) -> argument tuples, at least two; runs in a child where the devices are, with
+    cases      cases(rng) -> argument tuples, at least two; runs in the child that has the devices;
                rng: np.random.Generator from the run's seed
-    oracle     oracle(*args) -> the expected value, with NumPy on one device (the expected text where only
-               "printed" is compared); it guards the solution
+    oracle     oracle(*args) -> the expected value, computed with NumPy on one device (the expected text if only
+               "printed" is compared); the solution is compared with it
     compare    any of "value", "placement" (which device holds which block), "printed"
-    how        "call": the function is called · "jit": it is compiled once, read for its traffic, and that is run
+    how        "call": the function is called · "jit": it is compiled once, its traffic is counted, and it is run
     budget     a Budget, or a function of the arguments that returns one; needs how="jit"
     tolerance  relative to the largest number of the expected array
-    on_device  the answer, which is called, is also traced: one that copies to the host, or that moves piece after
-               piece to single devices, is wrong even where its numbers are right
-    work       a device's matrix products are counted, of an answer that is called program by program: more than
-               `verdict.MOST_WORK` times the solution's are wrong; and so is a compiled one that sends nothing, where
-               the solution's sends something
-    values     what its numbers are, which decides what may be said of wrong ones: "data", "count", "index" (counted
-               from 0), "bytes", "seconds", "id" (of a device, a process, a step) or "label"; of a tuple one for each
-               element, of dicts, in lists or not, a dict with one for each key
+    on_device  the answer is called and also traced: if it copies to the host, or moves pieces to single devices one
+               by one, it is wrong even if its numbers are right
+    work       a device's matrix products are counted (program by program, if the answer is called): more than
+               `verdict.MOST_WORK` times the solution's are wrong; so is a compiled answer that sends nothing if
+               the solution sends something
+    values     the meaning of the numbers, on which the diagnosis of wrong ones depends: "data", "count", "index"
+               (counted from 0), "bytes", "seconds", "id" (of a device, a process, a step) or "label"; for a tuple,
+               one for each element; for dicts, in lists or not, a dict with one for each key
     """
 
     lesson: str

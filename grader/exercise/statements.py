@@ -1,5 +1,5 @@
-"""An exercise's statement and its blank in the reader's language: the blank's docstring and comments hold English, then
-Chinese, and the words file what is derived or translated."""
+"""Provide an exercise's statement and its blank in the reader's language. The blank's docstring and comments have the
+English, then the Chinese; words.toml has the languages that are derived or translated."""
 
 import ast
 import functools
@@ -36,25 +36,25 @@ _BEGINS = rf"(?:(?<=[.。:：])|(?<=[.。][)）]))\n(?={_HEAD}|Returns\b|Budget\
 
 
 def split_docstring(text: str) -> dict[str, str]:
-    """English and Chinese part of a docstring: the Chinese part starts at the first line that has a Han character."""
+    """Split a docstring into its English and its Chinese part, which starts at the first line with a Han character."""
     lines = inspect.cleandoc(text).split("\n")
     cut = next((i for i, line in enumerate(lines) if HAN.search(line)), len(lines))
     return {"en": "\n".join(lines[:cut]).strip(), "zh-Hans": "\n".join(lines[cut:]).strip()}
 
 
 def paragraphs(text: str) -> list[str]:
-    """Split a docstring's part, in any language, into paragraphs: each argument and each result has its own."""
+    """Split one part of a docstring, in any language, into paragraphs: each argument and each result has its own."""
     return re.split(r"\n\n+", re.sub(_BEGINS, "\n\n", text, flags=re.A))
 
 
 def about(paragraph: str) -> list[str]:
-    """Return the arguments or results that a paragraph is about."""
+    """Return the arguments or results that a paragraph describes."""
     head = re.match(_HEAD, paragraph, re.A)
     return re.split(", | and |、", head[1]) if head else []
 
 
 def kind(paragraph: str) -> str:
-    """Return what a paragraph is about: "x, w" for these arguments or results, "Returns", "Budget", else "…"."""
+    """Return the subject of a paragraph: "x, w" for these arguments or results, "Returns", "Budget", else "…"."""
     word = re.match(r"(Returns\b|返回)|(Budget\b|预算)", paragraph)
     return ", ".join(about(paragraph)) or ("…" if not word else "Returns" if word[1] else "Budget")
 
@@ -65,10 +65,10 @@ def typed(paragraph: str) -> set[str]:
 
 
 def markdown(text: str, names: list[str]) -> str:
-    """Turn a docstring's part into Markdown: a paragraph for each argument and result, and code marked as code.
+    """Turn one part of a docstring into Markdown: a paragraph for each argument and result, and code marked as code.
 
-    `names` are the function's arguments: they and the results are code where a line is about them and, in Chinese,
-    everywhere.
+    names: the function's arguments. They and the results are marked as code in the lines that describe them and, in
+    Chinese, everywhere.
     """
     blocks = paragraphs(text)
     names = [*names, *(name for each in blocks for name in about(each))]
@@ -100,7 +100,7 @@ def _public(text: str, name: str) -> dict[str, ast.FunctionDef]:
 
 
 def parameters(path: Path, name: str) -> list[str]:
-    """Return the names of a function's parameters; empty where the file cannot be read or lacks it."""
+    """Return the names of a function's parameters; empty if the file cannot be read or lacks the function."""
     try:
         node = functions(path).get(name)
     except (OSError, SyntaxError):
@@ -114,8 +114,8 @@ def nearest(parts: Mapping[str, str], lang: str) -> str:
 
 
 def chinese(blanks: Path) -> dict[str, dict[str, str | list[str]]]:
-    """What is in Chinese in the file of blanks, of each exercise that has some and of the file: under `statement` the
-    docstring's part, a line for each paragraph and an empty one between two, under `comments` each of the code's."""
+    """Return the Chinese texts in a file of blanks, by exercise and for the file itself. `statement` has the
+    docstring's part, one line per paragraph with empty lines in between; `comments` has the comments in the code."""
     tree, statements = ast.parse(blanks.read_text("utf-8")), {}
     for node in [tree, *_functions(tree)]:
         said: dict[str, str | list[str]] = {}
@@ -161,8 +161,8 @@ def _comments(lines: list[str]) -> list[Comment]:
 
 
 def blanks_in(blanks: Path, lang: str) -> str:
-    """The text of a file of blanks as a learner is given it: what is said of it, of each exercise and in comments in
-    this language alone, or in the nearest that it has; the file itself called the learner's own."""
+    """Return the text of a file of blanks as a learner gets it: its docstrings and comments are in this language only,
+    or in the nearest one that they have, and its own docstring says that the file is the learner's."""
     text = blanks.read_bytes().decode("utf-8")
     end = "\r\n" if "\r\n" in text else "\n"
     lines, texts = text.replace("\r\n", "\n").split("\n"), lesson_words(blanks.parent)
@@ -182,7 +182,7 @@ def blanks_in(blanks: Path, lang: str) -> str:
 
 
 def code_in(lines: list[str], lang: str, translation: ExerciseWords = NOTHING) -> list[str]:
-    """A function's lines with its comments in one language alone. said: of the exercise, for what is not in the code"""
+    """Return a function's lines with its comments in one language only. translation: has what the code does not."""
     lines = list(lines)
     for number, comment in reversed([*enumerate(_comments(lines))]):
         other = {key: texts[number] for key, texts in translation.comments.items() if number < len(texts)}
@@ -193,7 +193,7 @@ def code_in(lines: list[str], lang: str, translation: ExerciseWords = NOTHING) -
 
 
 def _docstring(source: list[str], lang: str, translation: ExerciseWords, of_file: bool) -> list[str]:
-    """The lines of a docstring, in one language alone. of_file: it is the file's own, which is now the learner's."""
+    """Return the lines of a docstring in one language only. of_file: whether it is the file's own."""
     match = re.fullmatch(r'( *)([rRuU]?)("""|\'\'\'|"|\')(.*)\3', "\n".join(source), re.DOTALL)
     if not match:
         return source
@@ -214,7 +214,7 @@ def _docstring(source: list[str], lang: str, translation: ExerciseWords, of_file
 
 
 def _begin(node: ast.FunctionDef) -> int:
-    """Return how many lines of the file stand before the function's code: up to its docstring, where it has one."""
+    """Return how many lines of the file come before the function's code, its docstring included."""
     return (node.body[0].end_lineno or node.lineno) if ast.get_docstring(node) else node.lineno
 
 
@@ -241,14 +241,14 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def joined(text: str) -> str:
-    """Join each paragraph into one line, for a screen of any width; no space between two lines of Chinese."""
+    """Join each paragraph into one line, for a screen of any width, without spaces between lines of Chinese."""
     return re.sub(r"(?<!\n)\n(?!\n)", " ", re.sub(_BETWEEN_WIDE, "", text))
 
 
 def statement(lessons: Path, exercise: str, lang: str) -> str:
-    """Return what `ch03_sharding.read_layout` asks for, as Markdown, each paragraph in one line.
+    """Return the statement of `ch03_sharding.read_layout` as Markdown, each paragraph in one line.
 
-    In the nearest language where it is not said in this one.
+    If there is none in this language, it is in the nearest one.
     """
     lesson, _, name = exercise.partition(".")
     node = functions(lessons / lesson / "exercises.py")[name]

@@ -1,4 +1,4 @@
-"""Translate blanks that a learner has not touched into the learner's language, after that has changed."""
+"""Translate blanks that a learner has not touched after the learner's language has changed."""
 
 import ast
 import contextlib
@@ -15,9 +15,9 @@ IMPORTS = "import"  # the name of what stands before the first function
 
 
 def translate(lessons: Path, folder: Path, lang: str) -> None:
-    """Put each blank in the answers files that is still as it was given out, in another language or in several, into
-    this one; likewise a file's docstring. What a learner has changed in any way stays. A file that cannot be read or
-    written is left to the check, which says so."""
+    """Translate into this language each blank, and each file's docstring, that is still as it was given out in a
+    different language or in several. Whatever a learner has changed stays as it is. A file that cannot be read or
+    written is left to the check, which reports it."""
     for blanks in given_out(lessons, "exercises.py"):
         path = folder / f"{blanks.parent.name}.py"
         with contextlib.suppress(OSError, UnicodeDecodeError, SyntaxError):
@@ -51,7 +51,7 @@ def _translate(path: Path, blanks: Path, lang: str) -> None:
 
 
 def _given_out(blanks: Path, lang: str) -> list[str]:
-    """Return the text of a file of blanks in this language, then as it is, or was, given out otherwise."""
+    """Return the text of a file of blanks in this language, then all other forms in which it is or was given out."""
     both = blanks.read_text("utf-8")
     before = "\n".join(line for line in both.split("\n") if not (line.lstrip().startswith("# ") and HAN.search(line)))
     given = [both, before, *(blanks_in(blanks, other) for other in LANGUAGES if other != lang)]
@@ -59,7 +59,7 @@ def _given_out(blanks: Path, lang: str) -> list[str]:
 
 
 def _pieces(text: str) -> dict[str, str]:
-    """Return each function's text by name, and under no name the file's docstring."""
+    """Return each function's text by name, and the file's docstring under an empty name."""
     lines = text.split("\n")
     tree = ast.parse(text)
     spans = {
@@ -73,7 +73,7 @@ def _pieces(text: str) -> dict[str, str]:
 
 
 def _imports(lines: list[str], wanted: list[str], others: list[str]) -> None:
-    """Change the remarks behind imports that are still as they were given out."""
+    """Translate the comments after imports that are still as they were given out."""
     here = {line.partition("  #")[0]: line for line in wanted if "  # noqa" in line}
     for n, line in enumerate(lines):
         if line in others and line.partition("  #")[0] in here:

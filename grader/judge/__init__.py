@@ -1,1 +1,1 @@
-"""Judge what was seen: give a verdict, and name the mistake behind it."""
+"""Judge observations: reach a verdict, and name the mistake behind it."""

@@ -1,4 +1,4 @@
-"""Compare whether two functions did the same: on every case, or as far as can be told."""
+"""Decide whether two functions behaved the same: on every case, or as far as the cases tell."""
 
 import math
 import re
@@ -24,11 +24,11 @@ Function = tuple[Sequence[ProcessResult], str, str]  # what was seen of a functi
 
 
 def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True, by_value: bool = False) -> bool:
-    """Return whether two functions did the same on every case, in every process.
+    """Return whether two functions behaved the same on every case, in every process.
 
-    exact  also by the same collectives, not only the same bytes, and with as much work where that is counted; and
-           waiting or failing in the same call of JAX
-    by_value  it is their values that are wrong: if not exact, they may break their budgets in different ways
+    exact  also require the same collectives, not only the same bytes, and the same work if it is counted; and waiting
+           or failing in the same call of JAX
+    by_value  their values are what is wrong; unless exact, they may then break their budgets in different ways
     """
     (ours, name, file), (theirs, other_name, other_file) = one, other
     if len(ours) != len(theirs):  # of a lost cluster only this process's part is known
@@ -56,7 +56,7 @@ _FRAME = re.compile(r'File "([^"]+)", line \d+ in (\S+)')
 def waits_in(stack: str, file: str) -> str:
     """Return the call in which an answer waits, from faulthandler's traceback: the outermost frame outside the answer.
 
-    "itself" when the innermost frame is the answer's own; "" when the answer is not in the stack.
+    "itself" if the innermost frame is the answer's own; "" if the answer is not in the stack.
     """
     call = "itself"
     for path, name in _FRAME.findall(stack):  # innermost first
@@ -81,7 +81,7 @@ def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name
 
 
 def _same_value(spec: Spec, a: Observation, b: Observation) -> bool:
-    """Return whether both returned the same, in the same places, and printed the same."""
+    """Return whether both returned the same value in the same places, and printed the same text."""
     if a.value is None or b.value is None:
         return False
     aspects = set(spec.compare)
@@ -113,19 +113,18 @@ def _total(case: Observation) -> object:
 
 
 def _over(case: Observation) -> str:
-    """Return the part of its budget that the program breaks first, as a key of messages.toml."""
+    """Return the first part of its budget that the program breaks, as a key of messages.toml."""
     over = over_budget(case)
     return over.key if over else ""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The cases on which a wrong answer and a mistake did the same, and were wrong; and those on which they did not.
+    """The cases on which a wrong answer and a mistake were wrong in the same way, and those on which they differed.
 
-    A case in which one of them raises, in any process, or has nothing to return where there is an answer, counts for
-    neither.
+    A case counts for neither if one of them raises, in any process, or returns None although there is a result.
 
-    telling  whether a value says so much that two are hardly the same by accident; one id or one word does not
+    telling  whether a value is so specific that two are hardly equal by accident, as a single id or word may be
     """
 
     alike: frozenset[int]
@@ -134,7 +133,7 @@ class Agreement:
 
 
 def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake: Function) -> Agreement | None:
-    """Return how far an answer does what a mistake does; None if one of them did not finish."""
+    """Return how far an answer behaves like a mistake; None if one of them did not finish."""
     results, name, _ = mistake
     mine = [result.cases(spec.name) for result in answer]
     its = [result.cases(name) for result in results]
@@ -158,7 +157,7 @@ def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake:
 
 
 def _gave_up(case: Observation, right: Observation) -> bool:
-    """Return whether None came back although it is not the answer: most functions that find nothing return None."""
+    """Return whether None came back although it is not the result; most functions that find nothing return None."""
     return isinstance(case.value, Nothing) and not isinstance(right.value, Nothing)
 
 
@@ -167,7 +166,7 @@ def _says_much(x: Value) -> bool:
 
 
 def _is_telling(leaf: Value) -> bool:
-    """Return whether a value has many digits, or several numbers; if all are NaN, anything may have led there."""
+    """Return whether a value has many digits, or several numbers that are not all NaN (anything may lead to NaN)."""
     if isinstance(leaf, Array) and leaf.has_numbers and (numbers := leaf.whole()) is not None:
         if numbers.dtype.kind == "f" and not np.isfinite(numbers).any():
             return False
@@ -175,7 +174,7 @@ def _is_telling(leaf: Value) -> bool:
 
 
 def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation) -> bool:
-    """Return whether both return the same and, if that is right, break their budgets in the same way."""
+    """Return whether both return the same value and, if it is right, break their budgets in the same way."""
     if not _same_value(spec, a, b):
         return False
     if not _same_value(spec, a, right):
@@ -185,7 +184,7 @@ def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation)
 
 
 def _left(case: Observation) -> object:
-    """Return what it should not have done: leave the devices on the way, or change things; and what it gave up."""
+    """Return what an answer should not have done, leaving the devices or changing things, and what it donated."""
     return case.leaves_devices, case.changed, case.given_up
 
 
@@ -194,6 +193,6 @@ def _is_right(spec: Spec, case: Observation, right: Observation) -> bool:
 
 
 def masked(text: str) -> str:
-    """Return an error's first line without what varies: numbers, paths, addresses."""
+    """Return an error's first line without the parts that vary: numbers, paths, addresses."""
     line = text.strip().splitlines()[0] if text.strip() else ""
     return re.sub(r"(/\S+|0x[0-9a-f]+|\d+)", "#", line)[:200]

@@ -1,4 +1,4 @@
-"""Find calls of functions among the arguments on shapes that differ from the reference solution's."""
+"""Find calls of functions among the arguments whose shapes differ from those in the reference solution."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Shapes = tuple[tuple[str, tuple[int, ...]], ...]  # the dtype and the shape of e
 
 @dataclass(frozen=True)
 class OtherCalls:
-    """The calls of the argument `name` on different shapes. mine: empty if the answer never called it."""
+    """The calls of the argument `name` with different shapes. mine: empty if the answer never called it."""
 
     name: str
     mine: tuple[Called, ...]
@@ -19,8 +19,9 @@ class OtherCalls:
 
 
 def other_calls(names: Sequence[str], mine: Observation, theirs: Observation) -> tuple[OtherCalls, ...]:
-    """Of each function that the solution called in a case; names: of the arguments. Where a call lies does not matter:
-    who computes the right blocks one after the other calls it on the right shapes.
+    """Return the differing calls of each function that the solution called in a case. names: of the arguments.
+
+    Only shapes count, not devices: an answer that computes the right blocks one after another uses the right shapes.
     """
     differences = []
     for place, name in enumerate(names):
@@ -31,7 +32,7 @@ def other_calls(names: Sequence[str], mine: Observation, theirs: Observation) ->
 
 
 def _first(some: dict[Shapes, Called], others: dict[Shapes, Called]) -> tuple[Called, ...]:
-    """Return a call for each shape, those that the other side lacks before the rest."""
+    """Return a call for each shape, first those that the other side lacks."""
     return tuple(some[shapes] for shapes in sorted(some, key=lambda shapes: shapes in others))
 
 

@@ -14,10 +14,10 @@ class Difference:
     """The first difference.
 
     kind  "type", "shape", "dtype", "numbers", "equal" (not equal), "keys", "length", "placement", "copies"
-    path  where inside a tree: `["w"][0]`, empty for the value itself
-    got, expected  the parts; at: the index of the first number that differs; device: the first with another block,
-        or other numbers than the device `first` that should hold the same; `numbers` are what the two hold there
-    inside  of one of several texts or numbers in a row, the row: its path, what came back, what was expected
+    path  the place inside a tree: `["w"][0]`; empty for the value itself
+    got, expected  the parts; at: the index of the first number that differs; device: the first one with a different
+        block, or whose numbers differ from those of the device `first`; numbers: what the two devices hold there
+    inside  the row around one of several texts or numbers: its path, what came back, what was expected
     """
 
     kind: str
@@ -70,7 +70,7 @@ def difference(got: Value, expected: Value, tolerance: float, strict: bool = Tru
 def copies(got: Value, tolerance: float, path: str = "") -> Difference | None:
     """Find the first array whose copies on two devices differ by more than rounding.
 
-    Bytes of what no rounding touches are compared exactly: whole numbers, truth values.
+    Values without rounding errors, such as integers and booleans, are compared byte by byte.
     """
     if isinstance(got, Array):
         # Not with what `whole` shows: that is of the mesh's first device, which need not be the lowest.
@@ -90,7 +90,7 @@ LARGE = (Tree, Array)  # what is better shown by itself
 
 
 def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
-    """Return the first array whose blocks are not on the expected devices. The values must agree already."""
+    """Return the first array whose blocks are not on the expected devices. The values must be equal already."""
     if isinstance(expected, Array) and expected.placement:
         mine, right = got.where if isinstance(got, Array) else {}, expected.where
         if mine == right:
@@ -107,7 +107,7 @@ def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
 
 
 def _scalars(got: Value, expected: Value, tolerance: float, strict: bool, path: str) -> Difference | None:
-    """Compare numbers: a Python number equals a NumPy one and a 0-d array, unless an array was asked for."""
+    """Compare numbers: a Python number equals a NumPy number and a 0-d array, unless an array was asked for."""
     if isinstance(expected, Array) and (strict or expected.shape):
         return Difference("type", got, expected, path)
     a, b = _number(got, strict), _number(expected, strict)
@@ -165,7 +165,7 @@ def _arrays(got: Array, expected: Array, tolerance: float, strict: bool, path: s
 
 
 def _there(at: tuple[int, ...], block: Block, a: np.ndarray, b: np.ndarray) -> tuple[str, tuple[str, str]]:
-    """Return the index in the whole array of a place in a block, or "", and both numbers there."""
+    """Return the index in the whole array of a place in a block, or "", and the two numbers there."""
     index = [i + start for i, (start, _) in zip(at, block.bounds, strict=True)]
     numbers = ("", "") if a.dtype.kind in "SU" else (_written(a[at].item()), _written(b[at].item()))
     return str(index) if index else "", numbers
@@ -176,7 +176,7 @@ def _written(x: bool | int | float | complex) -> str:
 
 
 def scale_of(x: np.ndarray) -> float:
-    """Return the largest finite number of an array of floats, without its sign; 0 for whole numbers."""
+    """Return the largest absolute value among the finite numbers of a float array; 0 for integers."""
     if x.size == 0 or x.dtype.kind in "biuSUO":
         return 0.0
     x = np.abs(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
@@ -184,7 +184,7 @@ def scale_of(x: np.ndarray) -> float:
 
 
 def slack(tolerance: float, *arrays: np.ndarray) -> float:
-    """Return the relative tolerance, at least what the narrowest float dtype can hold."""
+    """Return the relative tolerance, which is at least the precision of the narrowest float dtype."""
     narrow = [a.dtype for a in arrays if a.dtype.kind not in "biuSU"]
     eps = [2.0**-7 if d.name == "bfloat16" or d.itemsize == 1 else 1e-3 if d.itemsize == 2 else 0.0 for d in narrow]
     return max(tolerance, *(4 * e for e in eps), 0.0)

@@ -18,8 +18,8 @@ Results = list[ProcessResult]
 class Recognised:
     """The mistake behind a wrong answer.
 
-    certain  whether both did the same on every case
-    cases    else those on which they did the same, and were wrong
+    certain  whether both behaved the same on every case
+    cases    if not certain, those on which they were wrong in the same way
     """
 
     name: str
@@ -30,13 +30,13 @@ class Recognised:
 def recognise(
     spec: Spec, right: Seen, answer: Results, file: str, results: dict[str, Results], looking: Iterable[str]
 ) -> Recognised | None:
-    """Return the first function of mistakes.py that behaves like the answer on every case, and is itself not right.
+    """Return the first function of mistakes.py that behaves like the answer on every case and is not right itself.
 
-    If there is none, return the only one that does the same as far as the cases tell: see `_likely`.
+    If there is none, return the only one that behaves the same as far as the cases tell: see `_likely`.
 
-    file     where the answer stands
+    file     the path of the answer
     seen     the observations of each mistake so far
-    looking  names of mistakes, as they are observed
+    looking  yields the names of mistakes as they are observed
     """
     path = str(spec.folder / "mistakes.py")
 
@@ -63,9 +63,9 @@ MOST = 2  # an edge, a rounding: so many times as many cases have to agree as do
 
 
 def _likely(agreements: dict[str, Agreement | None]) -> Recognised | None:
-    """Return the mistake that an answer agrees with, or nearly, wherever neither raises; None if two fit equally well.
+    """Return the mistake with which an answer agrees, at least nearly, if neither raises; None if two fit equally well.
 
-    Of mistakes that differ only in how they end on an edge, as their names tell (`mean`, `mean_nan`), it is the first.
+    Of mistakes that differ only in an edge case, as their names tell (`mean`, `mean_nan`), it is the first.
     """
     agreeing = {name: a for name, a in agreements.items() if a and a.alike and _agrees(a)}
     if whole := {name: a for name, a in agreeing.items() if not a.apart}:

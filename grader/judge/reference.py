@@ -1,4 +1,4 @@
-"""Check the reference solution: whether it finishes on this machine, and is right."""
+"""Check whether the reference solution finishes on this machine and is right."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ _INNERMOST = re.compile(r'File "([^"]+)", (line \d+ in \S+)')  # in faulthandler
 
 
 def last_words(spec: Spec, solution: list[ProcessResult]) -> str | None:
-    """Return its last words if it failed on this machine, at a limit or in a broken library; None if it finished."""
+    """Return the last error if it failed on this machine, at a limit or in a broken library; None if it finished."""
     for result in sorted(solution, key=lambda r: r.status == "left"):
         if result.status == "hung":
             at = _INNERMOST.search(result.text)
@@ -34,7 +34,7 @@ def last_words(spec: Spec, solution: list[ProcessResult]) -> str | None:
 
 
 def fault(spec: Spec, solution: list[ProcessResult]) -> str | None:
-    """Return the fault of the lesson itself, or None: the solution differs from the oracle, there are too few cases."""
+    """Return the fault of the lesson itself, such as a solution that differs from the oracle; None if there is none."""
     for result in solution:
         if error := result.file.load:
             return f"solution: {error.type}: {error.text}"

@@ -1,4 +1,4 @@
-"""Find known mistakes that together explain a wrong answer that none of them explains alone."""
+"""Find known mistakes that together explain a wrong answer if none of them explains it alone."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -22,10 +22,10 @@ ENOUGH = 3  # numbers that differ from one another before an equation is no acci
 def together(
     spec: Spec, right: Seen, answer: Results, results: Mapping[str, Results], names: list[str]
 ) -> tuple[str, ...]:
-    """Return the mistakes that are made at once, as functions of mistakes.py; () if unknown.
+    """Return the mistakes that an answer makes at once, as functions of mistakes.py; () if unknown.
 
-    Each place of a tuple or a dict is wrong as one of them is; or each case; or the numbers are those of two mistakes
-    multiplied or added. A single name: where it is wrong, the answer does what that one does, and elsewhere better.
+    Each place of a tuple or a dict, or each case, is wrong in the same way as one of them, or the numbers combine two
+    mistakes as a product or a sum. A single name: the answer does the same where it is wrong, and is right more often.
     """
     got, expected = _column([r.cases(spec.name) for r in answer]), _column(right)
     if got is None or expected is None:
@@ -90,13 +90,13 @@ def _same(spec: Spec, one: Column, other: Column) -> bool:
 
 
 def _says_enough(values: Column) -> bool:
-    """Return whether so much is wrong that two functions hardly agree in it by accident."""
+    """Return whether so much is wrong that two functions hardly agree by accident."""
     large = any(isinstance(v, Float | Text | Dict) or (isinstance(v, Array | Tree)) for v in values)
     return large or len({str(v) for v in values}) > 1
 
 
 def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Column]) -> tuple[str, ...]:
-    """Find two mistakes whose factors multiply, or whose terms add up, to the result, but not to the right one."""
+    """Find two mistakes whose factors multiply, or whose terms add up, to the result but not to the right one."""
     every = {name: x for name, column in columns.items() if (x := _numbers(column))}
     its, whole = _numbers(got), _numbers(expected)
     if its is None or whole is None or its[1] != whole[1]:
@@ -120,7 +120,7 @@ def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Col
 
 
 def _numbers(column: Column) -> tuple[np.ndarray, list[int]] | None:
-    """Return all numbers of a column in a row, and the count of each value, if it contains nothing else."""
+    """Return all numbers of a column as one array, and the size of each part; None if it contains anything else."""
     arrays: list[np.ndarray] = []
     for value in column:
         for leaf in leaves(value).values():
@@ -143,7 +143,7 @@ def _numbers(column: Column) -> tuple[np.ndarray, list[int]] | None:
 def _by_case(
     spec: Spec, right: Seen, answer: Results, results: Mapping[str, Results], names: list[str]
 ) -> tuple[str, ...]:
-    """Find two mistakes such that each explains the wrong cases that the other does not."""
+    """Find two mistakes, each of which explains the wrong cases that the other does not."""
     path = str(spec.folder / "mistakes.py")
     agreements: dict[str, Agreement] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""Reach a verdict on one answer, from what was seen of it and of the solution."""
+"""Reach a verdict on one answer from the observations of it and of the solution."""
 
 import math
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ class Verdict:
     """The verdict on one answer.
 
     outcome   "todo", "right", "wrong", "broken", "hung" or "skipped"
-    because   why, as a message
+    because   the reason, as a message
     mistake   the function of mistakes.py that behaves the same, or None
-    likely    otherwise the one that behaves the same as far as the cases tell, or None
-    partly    whether it does so only in the parts that are wrong: what its text says of others is not so
-    together  otherwise those that explain it together
-    near      what the answer comes close to, if no mistake explains it; its key lacks "near-"
-    unmoved   what of its arguments may change without its result changing, though the right one does
-    calls     how it calls the functions among its arguments, where that is otherwise than it should
-    deleted   what was deleted beside it while it was checked, as a message, or None
+    likely    otherwise, the one that behaves the same as far as the cases tell, or None
+    partly    whether it does so only in the parts that are wrong, so that its text does not apply to the others
+    together  otherwise, the mistakes that explain it together
+    near      the near miss, if no mistake explains the answer: a message whose key lacks "near-"
+    unmoved   the arguments, or parts of them, on which its result does not depend, though the right one does
+    calls     its calls of functions among the arguments, if they differ from the solution's
+    deleted   files in its folder that were deleted during the check, as a message, or None
     """
 
     exercise: str
@@ -63,7 +63,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Fault:
-    """The reason why one case is not right, in the names of `Verdict`."""
+    """The reason why one case is not right; the fields are those of `Verdict`."""
 
     outcome: str
     because: Message
@@ -85,11 +85,11 @@ def judge(
     limit: float = 0.0,
     first: bool = False,
 ) -> Verdict:
-    """Compare what was seen of `name` with what was seen of the solution, process by process, case by case.
+    """Compare the observations of `name` with those of the solution, process by process and case by case.
 
-    right   per process the solution's cases; answer: per process the result of the child
-    limit   seconds that the processes had; one that hung before that hung because the others had finished
-    first   whether the first wrong case is enough, because it is not shown
+    right   the solution's cases, for each process; answer: the child's result, for each process
+    limit   seconds that the processes had; a process that hung earlier did so because the others had finished
+    first   whether to stop at the first wrong case, because it is not shown
     """
     several = len(answer) > 1
     verdict.none = any(isinstance(case.value, Nothing) for cases in right for case in cases)
@@ -139,16 +139,16 @@ def wrong_cases(
 
 
 def show(verdict: Verdict, fault: Fault) -> Verdict:
-    """Set the verdict from this case, and return it."""
+    """Set the verdict from this case and return it."""
     for field in fields(Fault):
         setattr(verdict, field.name, getattr(fault, field.name))
     return verdict
 
 
 def _clearest(wrong: list[Fault]) -> Fault:
-    """Return the smallest of the wrong cases, of those that are wrong in the commoner way: by an error, or by a value.
+    """Return the smallest wrong case among those that are wrong in the more frequent way: by an error, or by a value.
 
-    One that has nothing in it, or an axis of length 1, tells least: there many things are so by accident.
+    A case without elements, or with a dimension of size 1, tells least, because much in it is true by accident.
     """
     if any(one.because.key == "waited" for one in wrong):
         return wrong[0]  # what follows a wait in vain was not tried
@@ -170,7 +170,7 @@ def _size(one: Fault) -> int:
 
 
 def _own_error(spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str) -> Fault | None:
-    """Return the first error that is not a timeout of waiting for others."""
+    """Return the first error that is not a timeout while waiting for other processes."""
     for i, result in enumerate(answer):
         for n, case in enumerate(result.cases(name) or ()):
             if case.failure and not case.timed_out and (fault := judge_case(spec, case, right[i][n])):
@@ -186,7 +186,7 @@ def _reason(result: ProcessResult) -> str:
 
 
 def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | None:
-    """Return why one case is not right; None when it is."""
+    """Return why one case is not right; None if it is."""
     if error := case.failure:
         if error.kind == "blank":
             return Fault("todo", Message("todo"))
@@ -263,9 +263,9 @@ MOST_WORK = 1.5  # times the solution's: what is computed again in a backward pa
 
 
 def too_much_work(case: Observation, right: Observation) -> Message | None:
-    """Return whether each device computes more than it has to: nothing is divided, or some of it twice.
+    """Return whether each device computes too much, because nothing is divided or a part is computed twice.
 
-    What is no matrix product is not counted. There it shows only where nothing is sent, while the solution sends.
+    Only matrix products are counted. Other work is noticed only if nothing is sent although the solution sends data.
     """
     if not (isinstance(case.traffic, Traffic) and isinstance(right.traffic, Traffic)):
         return None
@@ -276,7 +276,7 @@ def too_much_work(case: Observation, right: Observation) -> Message | None:
 
 
 def is_more(a: float, b: float) -> bool:
-    """Return whether a number of bytes is larger; thirds of a byte are rounded, and may differ in the last digit."""
+    """Return whether a number of bytes is larger; thirds of a byte are rounded and may differ in the last digit."""
     return a > b and not math.isclose(a, b)
 
 
@@ -288,6 +288,6 @@ def _duration(seconds: float) -> str:
 
 
 def settle(verdict: Verdict, outcome: str, reason: str, **values: object) -> Verdict:
-    """Note the outcome and why, with the values that the message shows, and return the verdict."""
+    """Set the outcome and its reason, with the values that the message shows, and return the verdict."""
     verdict.outcome, verdict.because = outcome, Message(reason, values)
     return verdict

@@ -1,1 +1,1 @@
-"""Show the learner's screen, `python -m lessons learn`: a client of grader/run/service.py, drawn or line by line."""
+"""Show the learner's screen, `python -m lessons learn`, drawn or line by line: a client of grader/run/service.py."""

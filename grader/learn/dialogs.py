@@ -18,13 +18,13 @@ T = TypeVar("T")
 
 
 def _close(dialog: ModalScreen[T], result: T) -> None:
-    """Return the result and close, once: a second key may already have been on its way."""
+    """Close with the result, only once: a second key may already have been on its way."""
     if dialog.is_active:
         dialog.dismiss(result)
 
 
 class Confirm(ModalScreen[bool]):
-    """A question; y is yes, any other key no."""
+    """A question: y means yes, any other key no."""
 
     def __init__(self, question: str, lang: str) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Confirm(ModalScreen[bool]):
             yield Static(say("learn-yes", self.lang), markup=False, classes="quiet")
 
     def on_key(self, event: Key) -> None:
-        """Return the answer."""
+        """Close the dialog with the answer."""
         event.stop()
         _close(self, event.key == "y")
 
@@ -44,7 +44,7 @@ class Confirm(ModalScreen[bool]):
 class Choice(ModalScreen[str | None]):
     """The list of exercises; Enter returns one, Esc none.
 
-    rows  gives for a width in cells each line or lines of the list, with the exercise or, for a heading, None
+    rows  returns, for a width in cells, the lines of each entry of the list, with its exercise or, for a heading, None
     """
 
     BINDINGS = [Binding("escape,l,q", "close", show=False)]
@@ -60,7 +60,7 @@ class Choice(ModalScreen[str | None]):
             yield Static(say("learn-choose", self.lang), markup=False, classes="quiet")
 
     def on_mount(self) -> None:
-        """Begin at the exercise at hand."""
+        """Begin at the current exercise."""
         self.call_after_refresh(self._fill)
 
     def on_resize(self, event: Resize) -> None:
@@ -93,5 +93,5 @@ class Choice(ModalScreen[str | None]):
         _close(self, (event.option_id or "").replace("-", ".") or None)
 
     def action_close(self) -> None:
-        """Esc"""
+        """Handle Esc."""
         _close(self, None)

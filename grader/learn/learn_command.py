@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Prints what is wrong, in one sentence, and exits with 2."""
+    """A parser that prints what is wrong, in one sentence, and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, say("learn-option", locale_language(), error=message) + "\n")
@@ -30,12 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "place", metavar="CHAPTER[/NAME]", nargs="?", help="where to begin, such as ch03 (default: where you stopped)"
     )
-    parser.add_argument("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
+    parser.add_argument("--lang", metavar="LANG", help=f"language: one of {languages()} (default: from the locale)")
     parser.add_argument(
         "--plain", action="store_true", help="print line by line: for screen readers and simple terminals"
     )
-    parser.add_argument("--limit", metavar="SECONDS", default="20", help="how long an answer may run (default: 20)")
-    parser.add_argument("--memory", metavar="GiB", default="2", help="how much memory an answer may use (default: 2)")
+    parser.add_argument("--limit", metavar="SECONDS", default="20", help="seconds that an answer may run (default: 20)")
+    parser.add_argument(
+        "--memory", metavar="GiB", default="2", help="GiB of memory that an answer may use (default: 2)"
+    )
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)  # for tests
     options = parser.parse_args(arguments)
     try:

@@ -14,12 +14,12 @@ SLOW = 0.5  # seconds after which a check is announced
 
 
 def keys(lang: str) -> str:
-    """«h hint · l list · …»."""
+    """Return «h hint · l list · …»."""
     return " · ".join(f"{key} {say(f'key-{name}', lang)}" for key, name in KEYS.items())
 
 
 class Plain:
-    """A view that prints events; `run` executes the lines of standard input until `q` or its end."""
+    """A view that prints events; `run` executes commands, the lines of standard input, until `q` or its end."""
 
     def __init__(self, course: Course, limit: float, memory: float) -> None:
         self.course = course
@@ -147,7 +147,7 @@ class Plain:
 
 
 def _read(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[str | None]") -> None:
-    """Put the lines of standard input into the queue, then None. Reads the descriptor: nothing is locked at the end."""
+    """Put the lines of standard input into the queue, then None. It reads the descriptor, so nothing stays locked."""
     rest = b""
     while data := os.read(0, 1 << 12):
         *whole, rest = (rest + data).split(b"\n")

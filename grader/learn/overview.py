@@ -1,4 +1,4 @@
-"""Hold what a learner sees of the lessons: the exercises, the state of each, and the current one."""
+"""Hold the exercises, the state of each, and the current one, as a learner sees them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ from grader.say.checked import Checked
 
 @dataclass
 class Course:
-    """The exercises of the project at `root`, with what is known about the answers.
+    """The exercises of the project at `root`, with the known outcomes of the answers.
 
-    outcomes  the last known one of each exercise; an answers file may have changed since
+    outcomes  the last known outcome of each exercise; an answers file may have changed since
     verdicts  the checker's replies of this session
-    hints     those asked for in this session
+    hints     the hints asked for in this session
     warning   why the results could not be saved, in a sentence; empty otherwise
     """
 
@@ -48,7 +48,7 @@ class Course:
         self.current = last if last in self.exercises else next(unsolved, self.exercises[0])
 
     def read_exercises(self) -> None:
-        """List the exercises, now or again."""
+        """Read the list of exercises, for the first time or again."""
         self.exercises = progress.all_exercises(self.root / "lessons")
         if not self.exercises:
             raise ValueError(say("learn-nothing", self.lang, folder=self.root / "lessons"))
@@ -57,7 +57,7 @@ class Course:
     # ---- the exercise at hand ----
 
     def begin_at(self, place: str) -> None:
-        """Begin at `ch03`, with its first exercise that is not right, or at `ch03/NAME`. ValueError: no such place."""
+        """Begin at `ch03`, with its first exercise that is not right, or at `ch03/NAME`. ValueError if unknown."""
         chapter, _, name = place.partition("/")
         lesson = next(iter(chapters.named(self.root / "lessons", chapter)), "")
         exercises = self.of(lesson)
@@ -80,7 +80,7 @@ class Course:
         return self.exercises[(self.exercises.index(self.current) + by) % len(self.exercises)]
 
     def following(self) -> str:
-        """Return the exercise to which `n` leads: after a right answer the next that is not right, else the next."""
+        """Return the exercise to which `n` leads: the next one or, after a right answer, the next that is not right."""
         if self.is_right(self.current):
             at = self.exercises.index(self.current)
             unsolved = (e for e in self.exercises[at + 1 :] + self.exercises[:at] if not self.is_right(e))
@@ -88,16 +88,16 @@ class Course:
         return self.step(1)
 
     def title(self, exercise: str) -> str:
-        """Return its title in the learner's language, or its name."""
+        """Return the exercise's title in the learner's language, or its name."""
         title = exercise_words(self.root / "lessons", exercise).title
         return pick(title, self.lang, exercise.partition(".")[2])
 
     def place(self, exercise: str) -> str:
-        """Return the place of its answer: `answers/ch03_sharding.py:14`."""
+        """Return the place of the exercise's answer: `answers/ch03_sharding.py:14`."""
         return place(self.root, self.answers, exercise, progress.line_of(self.answers, exercise))
 
     def page(self, exercise: str) -> str:
-        """Return the page of its chapter, in the learner's language; empty if there is no book."""
+        """Return the page of the exercise's chapter, in the learner's language; empty if there is no book."""
         return progress.page_of(self.root, exercise, self.lang)
 
     def chapter(self, lesson: str) -> str:
@@ -110,19 +110,19 @@ class Course:
             return ""  # an author is at work on the lesson
 
     def statement(self, exercise: str) -> str:
-        """Return what it asks for, as Markdown."""
+        """Return the exercise's statement, as Markdown."""
         try:
             return statement(self.root / "lessons", exercise, self.lang)
         except (OSError, SyntaxError, KeyError):
             return ""  # an author is at work on the lesson
 
     def solution(self, exercise: str) -> str:
-        """Return the function that solves it. Raises OSError or UnicodeDecodeError."""
+        """Return the text of the solution. Raises OSError or UnicodeDecodeError."""
         lesson, _, name = exercise.partition(".")
         return function_text.text_of(self.root / "solutions" / f"{lesson}.py", name) or ""
 
     def hint(self) -> str:
-        """Return the next hint for the exercise at hand; after the last one, the last again."""
+        """Return the next hint for the current exercise; after the last one, the last again."""
         text, warning = progress.next_hint(self.root / "lessons", self.answers, self.current, self.lang)
         self.warning = warning or self.warning
         given = self.hints.setdefault(self.current, [])
@@ -133,7 +133,7 @@ class Course:
     # ---- how far the learner is ----
 
     def note(self, checked: Checked) -> None:
-        """Save a reply of the checker, also for the next session and for pytest."""
+        """Save a reply of the checker, for the next session and for pytest, too."""
         self.verdicts[checked.exercise], self.outcomes[checked.exercise] = checked, checked.outcome
         self._save({checked.exercise: (checked.outcome, checked.answer)})
 
@@ -141,16 +141,16 @@ class Course:
         self.warning = progress.save_state(self.answers, outcomes, self.lang, current) or self.warning
 
     def block(self, exercise: str) -> Block | None:
-        """Return the words for its verdict, the same as pytest's; None while it has none."""
+        """Return the report on the exercise's verdict, the same as pytest's; None while it has none."""
         checked = self.verdicts.get(exercise)
         return block(self.root, self.answers, self.lang, checked) if checked else None
 
     def is_right(self, exercise: str) -> bool:
-        """Return whether it was right when it was last checked."""
+        """Return whether the exercise was right when it was last checked."""
         return self.outcomes.get(exercise) == "right"
 
     def is_up_to_date(self, exercise: str) -> bool:
-        """Return whether its outcome is that of the answers file as it is now."""
+        """Return whether the exercise's outcome is that of the current answers file."""
         return progress.cached_outcome(self.answers, exercise, progress.load_state(self.answers)) is not None
 
     def of(self, lesson: str) -> list[str]:
@@ -162,6 +162,6 @@ class Course:
         return dict.fromkeys(e.partition(".")[0] for e in self.exercises)
 
     def solved(self) -> str:
-        """«3 of 12 solved»."""
+        """Return «3 of 12 solved»."""
         count = sum(map(self.is_right, self.exercises))
         return say("solved-all", self.lang, solved=count, total=len(self.exercises))

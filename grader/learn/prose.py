@@ -32,7 +32,7 @@ def breaks(line: str, width: int) -> list[int]:
 
 
 def wrapped(text: Content, width: int) -> Content:
-    """Return the text with its lines broken at `width` cells, nothing left at the end of a line."""
+    """Return the text with its lines broken at `width` cells, without spaces at the end of a line."""
     lines = [
         part.rstrip() for line in text.split("\n", allow_blank=True) for part in line.divide(breaks(line.plain, width))
     ]
@@ -40,7 +40,7 @@ def wrapped(text: Content, width: int) -> Content:
 
 
 def hanging(head: Content, text: Content, width: int) -> Content:
-    """Return a text behind its head, with its further lines below where it begins; `width` cells are for both."""
+    """Return a text after its head, with further lines below its beginning; both together take `width` cells."""
     indent = cell_len(head.plain)
     return Content.assemble(head, Content("\n" + " " * indent).join(wrapped(text, max(width - indent, 10)).split("\n")))
 
@@ -52,7 +52,7 @@ def marked(text: str, code: str) -> Content:
 
 
 class Prose(Static):
-    """A text as wide as its place; gone when it is empty."""
+    """A text as wide as its container; hidden if it is empty."""
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id, markup=False)

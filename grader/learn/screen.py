@@ -48,7 +48,7 @@ THEME = replace(
 
 
 class Learn(App[None]):
-    """One session on the whole terminal."""
+    """The app: one session on the whole terminal."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c", "quit", show=False, priority=True)]
@@ -109,7 +109,7 @@ class Learn(App[None]):
         self.set_interval(SLOW / 2, self._tick)
 
     def on_resize(self) -> None:
-        """Draw again: the first line may have more or less room."""
+        """Draw again, because the first line may have more or less room."""
         self.call_after_refresh(self._fill)
 
     async def on_unmount(self) -> None:
@@ -140,13 +140,13 @@ class Learn(App[None]):
     # ---- keys ----
 
     def action_hint(self) -> None:
-        """h"""
+        """Handle the key h."""
         self.course.hint()
         self._fill()
         self._reveal("hints")
 
     def action_list(self) -> None:
-        """l"""
+        """Handle the key l."""
 
         def go(chosen: str | None) -> None:
             if chosen is not None:
@@ -155,19 +155,19 @@ class Learn(App[None]):
         self.push_screen(Choice(self._rows, self.course.current, self.course.lang), go)
 
     def action_next(self) -> None:
-        """n"""
+        """Handle the key n."""
         self.session.go(self.course.following())
 
     def action_previous(self) -> None:
-        """p"""
+        """Handle the key p."""
         self.session.go(self.course.step(-1))
 
     def action_reset(self) -> None:
-        """r, then y"""
+        """Handle the key r, confirmed by y."""
         self._ask("reset", self._begin_again)
 
     def action_solution(self) -> None:
-        """s, then y; of what is solved at once"""
+        """Handle the key s, confirmed by y unless the exercise is solved."""
         if self.course.is_right(self.course.current):
             self._show_solution()
         else:
@@ -223,7 +223,7 @@ class Learn(App[None]):
         return Content("\n").join(parts)
 
     def _keys_within(self, width: int) -> Content:
-        """«h hint  l list …», to be clicked, too, in lines of `width` cells at most; no key is parted from its word."""
+        """Return «h hint  l list …», clickable, in lines of at most `width` cells; a key stays with its word."""
         lines, used = [Content("")], 0
         for key, name in KEYS.items():
             word = say(f"key-{name}", self.course.lang)
@@ -237,7 +237,7 @@ class Learn(App[None]):
         return Content("\n").join(lines)
 
     def _chapter(self, lesson: str) -> Content:
-        """«ch03 ■■[✗]□ its title»: the exercise at hand in brackets; the title where there is room for all of it."""
+        """Return «ch03 ■■[✗]□ its title»: the current exercise in brackets; the title if all of it fits."""
         marks = []
         for exercise in self.course.of(lesson):
             mark, style = self._mark(exercise)
@@ -253,7 +253,7 @@ class Learn(App[None]):
         return MARKS.get(self.course.outcomes.get(exercise, "todo"), NOT_RIGHT)
 
     def _rows(self, width: int) -> list[tuple[str | None, Content]]:
-        """Return the list in `width` cells: below each chapter mark, outcome, exercise and title in columns."""
+        """Return the list in `width` cells: below each chapter, columns with mark, outcome, exercise and title."""
         course = self.course
         rows: list[tuple[str | None, Content]] = []
         outcomes = {e: say(course.outcomes.get(e, "todo"), course.lang) for e in course.exercises}

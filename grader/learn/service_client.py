@@ -1,4 +1,4 @@
-"""Be the client of grader/run/service.py: start the process, send requests, pass on replies, notice its end."""
+"""Act as the client of grader/run/service.py: start the process, send requests, pass on replies, notice its end."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ PATIENCE = 3.0  # seconds that the process has to end by itself
 
 
 class Client:
-    """One checking process at a time. `replied` gets each reply; `ended` its last error line, if it ends by itself."""
+    """A client of one checking process. `replied` gets each reply; `ended` the last error line if it ends by itself."""
 
     def __init__(self, command: list[str], replied: Callable[[Reply], None], ended: Callable[[str], None]) -> None:
         self.command, self.replied, self.ended = command, replied, ended
@@ -23,7 +23,7 @@ class Client:
         self._reading: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Start the process; requests may be sent at once. It is in a session of its own: Ctrl+C is not for it."""
+        """Start the process; requests may be sent at once. It has its own session, so Ctrl+C does not reach it."""
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(
             *self.command,
@@ -42,7 +42,7 @@ class Client:
             self._process.stdin.write(json_lines.encode(encode(request)))
 
     async def stop(self) -> None:
-        """End the process and what it has started; `ended` is not called."""
+        """End the process and everything that it has started; `ended` is not called."""
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
@@ -76,7 +76,7 @@ class Client:
 
 
 async def _reply(stream: asyncio.StreamReader) -> Reply | None:
-    """Return the next reply, None at the end. Raises Garbled for a line that is not a reply."""
+    """Return the next reply; None at the end. Raises Garbled for a line that is not a reply."""
     try:
         line = await stream.readline()
     except ValueError:

@@ -1,4 +1,4 @@
-"""Send saved files to the checker, and its replies to the view that shows them."""
+"""Send saved files to the checker, and the replies to the view that shows them."""
 
 import asyncio
 import sys
@@ -21,7 +21,7 @@ class View(Protocol):
     """A view of a session: a screen, or lines of text."""
 
     def exercise_changed(self) -> None:
-        """Show that the learner is at a different exercise."""
+        """Show that the learner has moved to a different exercise."""
 
     def verdict_changed(self) -> None:
         """Show the new verdict of the current exercise."""
@@ -34,7 +34,7 @@ class View(Protocol):
 
 
 class Session:
-    """A session that checks what is saved. `run` works until it is cancelled; the other methods belong to the keys."""
+    """A session that checks saved answers. `run` works until it is cancelled; the other methods belong to the keys."""
 
     def __init__(self, course: Course, view: View, limit: float, memory: float) -> None:
         self.course, self.view = course, view
@@ -54,7 +54,7 @@ class Session:
         self._starting: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Start the checker, check what is not known, then on each save; ends the checker when cancelled."""
+        """Start the checker; check what has no known outcome, then each save. End the checker when cancelled."""
         untouched.translate(self.course.root / "lessons", self.course.answers, self.course.lang)
         self._complete()
         for lesson in self.course.lessons():
@@ -72,7 +72,7 @@ class Session:
     # ---- keys ----
 
     def go(self, exercise: str) -> None:
-        """Move to an exercise and check it if its verdict is not known."""
+        """Move to an exercise; check it if its verdict is not known."""
         self.course.go(exercise)
         self.view.exercise_changed()
         self._warn()
@@ -86,7 +86,7 @@ class Session:
         self.client.send(PrepareRequest(exercise))
 
     def reset(self) -> None:
-        """Put the exercise at hand back to its blank; the check follows from the save."""
+        """Restore the blank of the current exercise; the check follows from the save."""
         lesson, _, name = self.course.current.partition(".")
         path, lang = self.course.answers / f"{lesson}.py", self.course.lang
         self._complete()
@@ -102,7 +102,7 @@ class Session:
         self.view.show_message(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.home)))
 
     def solution(self) -> str:
-        """Return the solution of the exercise at hand."""
+        """Return the solution of the current exercise."""
         try:
             return self.course.solution(self.course.current).rstrip()
         except (OSError, UnicodeDecodeError) as error:
@@ -116,7 +116,7 @@ class Session:
     # ---- the checker ----
 
     def _check(self, exercise: str) -> None:
-        """Check an exercise; the check under way is given up, and its exercise is one that is not known."""
+        """Check an exercise; the check under way is given up, and its exercise becomes one without a known outcome."""
         if self._checked not in (None, exercise) and not self.course.is_right(str(self._checked)):
             self.course.outcomes.pop(str(self._checked), None)
         self._id += 1
@@ -124,7 +124,7 @@ class Session:
         self.client.send(CheckRequest(exercise, self._id))
 
     def _check_next(self) -> None:
-        """Quietly check one exercise that is not known, or was right before its file changed; its own file's first."""
+        """Quietly check an exercise whose outcome is unknown or outdated; those of the current file come first."""
         self._checked = None
         course, lesson = self.course, self.course.current.partition(".")[0]
         for exercise in dict.fromkeys([*course.of(lesson), *course.exercises]):
@@ -146,7 +146,7 @@ class Session:
                 self._judged(exercise, reply)
 
     def _judged(self, exercise: str, reply: CheckReply) -> None:
-        """Show the outcome, and go on with what is not checked yet."""
+        """Show the outcome and go on with the next unchecked exercise."""
         self._tried.add(exercise)
         was_right = self.course.is_right(exercise)
         self.course.note(reply)
@@ -163,7 +163,7 @@ class Session:
         self._check_next()
 
     def _warn(self) -> None:
-        """Say once that nothing is saved for the next session."""
+        """Warn once that nothing is saved for the next session."""
         if self.course.warning and self.course.warning not in self._noted:
             self._noted.append(self.course.warning)
             self.view.show_message(self.course.warning)
@@ -205,7 +205,7 @@ class Session:
         return file.suffix in (".py", ".toml") and self.course.answers not in file.parents
 
     async def _saved(self, lesson: str) -> None:
-        """Check what was saved: the exercise at hand, or the one whose function changed."""
+        """Check the saved answer: the current exercise, or the one whose function has changed."""
         course = self.course
         before, now = self._texts.get(lesson, {}), self._read(lesson)
         self._texts[lesson] = now
@@ -241,7 +241,7 @@ class Session:
         await self._start()
 
     def _complete(self) -> None:
-        """Give the learner the blanks that are not there yet."""
+        """Add the blanks that the learner's files still lack."""
         try:
             notes = blanks.prepare(self.course.root / "lessons", self.course.answers, self.course.lang)
         except OSError as error:

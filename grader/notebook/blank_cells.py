@@ -1,4 +1,4 @@
-"""Turn an exercise into cells of a notebook: its blank, which runs as it is, and the cell that checks it."""
+"""Turn an exercise into cells of a notebook: its blank, which runs as it is, and a cell that checks it."""
 
 import ast
 import hashlib
@@ -10,7 +10,7 @@ from grader.exercise.statements import code_in
 
 
 def blank_cell(blanks: Path, name: str, lang: str) -> str:
-    """Return the blank, with comments in one language, below all imports of its file, which answers may use."""
+    """Return the blank with comments in one language, below all imports of its file, since answers may use them."""
     tree = ast.parse(blanks.read_text("utf-8"))
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     texts = lesson_words(blanks.parent).get(name) or ExerciseWords()
@@ -19,12 +19,12 @@ def blank_cell(blanks: Path, name: str, lang: str) -> str:
 
 
 def check_cell(name: str) -> str:
-    """Return the cell that checks an answer; hint and solution are in comments."""
+    """Return the cell that checks an answer; its comments call up a hint and the solution."""
     return f'lessons.check("{name}")\n# lessons.hint("{name}")\n# lessons.solution("{name}")'
 
 
 def digest(folder: Path) -> str:
-    """Return a hash of a chapter's exercises and of how they are checked; empty if it has none."""
+    """Return a hash of a chapter's exercises and their checks; empty if it has no exercises."""
     paths = [folder / "exercises.py", folder / "test_exercises.py"]
     if not all(path.is_file() for path in paths):
         return ""

@@ -1,7 +1,7 @@
-"""Collect an answer from cells into a file that can be checked: the function, and what it uses of other cells.
+"""Collect an answer from cells into a file that can be checked: the function, and what it uses from other cells.
 
-What counts is what ran last, as in the kernel: imports and functions are taken over as they are written, plain values
-(numbers, texts, lists of them …) as they are now, other names by the statement that gave them their value.
+As in the kernel, the statement that ran last counts. Imports and functions are copied as written, plain values
+(numbers, strings, lists of these …) as they are now, and other names with the statement that gave them their value.
 """
 
 import ast
@@ -28,11 +28,11 @@ _IPYTHON = ("In", "Out", "exit", "quit")  # in every notebook, and not from a ce
 
 
 class NotRun(Exception):
-    """The error of an answer that no cell that has run defines."""
+    """Raised if no cell that has run defines the answer."""
 
 
 class Unseen(Exception):
-    """The error of a `name`, the answer's own or one it uses, that no statement can be run again to define."""
+    """Raised if no statement can be run again to define `name`, which is the answer or is used by it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -41,7 +41,7 @@ class Unseen(Exception):
 
 @dataclass(frozen=True)
 class Statement:
-    """A top-level statement that has run. cell: its number in `In` · whole: all of it · line: where it begins there."""
+    """A top-level statement that has run. cell: its number in `In`. whole: all of it. line: where it begins."""
 
     cell: int
     whole: str
@@ -51,16 +51,16 @@ class Statement:
 
     @property
     def names(self) -> set[str]:
-        """Return the names that it binds."""
+        """Return the names that the statement binds."""
         return top_level_names(ast.Module([self.node], []))
 
     @property
     def imports(self) -> bool:
-        """Return whether it is an import."""
+        """Return whether the statement is an import."""
         return isinstance(self.node, _IMPORTS)
 
     def used(self) -> set[str]:
-        """Return the names of the notebook, or of Python, that it uses. SyntaxError for `await` outside a function."""
+        """Return the names of the notebook or of Python that it uses. SyntaxError for `await` outside a function."""
         names: set[str] = set()
         tables = [symtable.symtable(self.text, "cell", "exec")]
         while tables:
@@ -73,7 +73,7 @@ class Statement:
 
 @dataclass
 class Gathered:
-    """The file that is checked. origin: the cell and the line there of each of its lines; None for one of ours."""
+    """The file that is checked. origin: the cell and line from which each of its lines came; None for lines of ours."""
 
     text: str = ""
     origin: list[tuple[int, int] | None] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Gathered:
 
 
 def statements_of(history: Sequence[str]) -> list[Statement]:
-    """Return the statements of the cells in the order in which they ran; a cell that is not Python never ran."""
+    """Return the statements of the cells in the order in which they ran; a cell that is not Python is left out."""
     statements = []
     for number, cell in enumerate(history):
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -100,7 +100,7 @@ def statements_of(history: Sequence[str]) -> list[Statement]:
 
 
 def _body(cell: str) -> tuple[str, int]:
-    """Return what runs in a cell, and on how many lines above it only a magic stands: `In` has `%%time` as a call."""
+    """Return the code that runs in a cell, and how many lines above it are magics: `In` has `%%time` as a call."""
     match syntax_tree(cell).body:
         case [
             ast.Expr(ast.Call(ast.Attribute(attr="run_cell_magic"), [ast.Constant(name), _, ast.Constant(str(body))]))
@@ -110,11 +110,11 @@ def _body(cell: str) -> tuple[str, int]:
 
 
 def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: str = "") -> Gathered:
-    """Return the file with the function `name` as it stands in the kernel.
+    """Return the file with the function `name` as it is in the kernel.
 
     history  the cells that have run, as IPython's `In`
     values   the kernel's names, as `user_ns`
-    shown    the code of the chapter's own cells: what stands there is no answer
+    shown    the code of the chapter's own cells, which is not an answer
     Raises NotRun, or Unseen.
     """
     ran = statements_of(history)
@@ -142,7 +142,7 @@ class _Pieces:
     done: set[str] = field(default_factory=set)
 
     def need(self, name: str) -> None:
-        """Add what gives `name` its value, after what that itself needs."""
+        """Add the statement that gives `name` its value, after the statements that it needs."""
         if name in self.done:
             return
         self.done.add(name)
@@ -166,7 +166,7 @@ class _Pieces:
             self.others.append(statement)
 
     def _unbound(self, name: str) -> None:
-        """What no statement binds is Python's own, IPython's, from `import *`, or nobody's: the check will say so."""
+        """Handle a name that no statement binds: Python's, IPython's, one from `import *`, or an unknown one."""
         stars = [s for s in self.ran if "*" in s.names]
         if name == "display":
             self.imports.append(_DISPLAY)
@@ -178,21 +178,21 @@ class _Pieces:
             raise Unseen(name)
 
     def take(self, imports: Iterable[Statement]) -> None:
-        """Add imports, each once."""
+        """Add imports, each only once."""
         for statement in imports:
             if statement.text not in [s if isinstance(s, str) else s.text for s in self.imports]:
                 self.imports.append(statement)
 
 
 def _text(node: ast.stmt, lines: list[str], first: int) -> str:
-    """Return its lines as written, unless other statements share them."""
+    """Return a statement's lines as written, unless other statements share them."""
     last = node.end_lineno or node.lineno
     after = lines[last - 1].encode()[node.end_col_offset or 0 :].decode().strip()
     return "\n".join(lines[first - 1 : last]) if not node.col_offset and after[:1] in ("", "#") else ast.unparse(node)
 
 
 def _literal(value: Any) -> str:
-    """Return how Python writes a plain value; empty for any other, and for a long one."""
+    """Return the Python literal of a plain value; empty for any other value, and for a long one."""
     if type(value) in _PLAIN and sys.getsizeof(value) < LONGEST:
         with contextlib.suppress(Exception):  # whatever an element's repr does
             text = repr(value)
@@ -201,7 +201,7 @@ def _literal(value: Any) -> str:
 
 
 def _live(binding: list[Statement], value: Any) -> Statement:
-    """Return the statement that defined a function; not the last one if its cell failed before reaching it."""
+    """Return the statement that defined a function; an earlier one if the last one's cell failed before reaching it."""
     with contextlib.suppress(Exception):  # whatever __wrapped__ does
         cell = "".join(linecache.getlines(inspect.unwrap(value).__code__.co_filename)).strip()
         return [s for s in binding if s.whole.strip() == cell][-1]

@@ -1,4 +1,4 @@
-"""Run a notebook's checking process, grader/run/service.py, outside the kernel, started when it is first needed."""
+"""Run a notebook's checking process, grader/run/service.py, outside the kernel; it starts when it is first needed."""
 
 import atexit
 import os
@@ -16,15 +16,15 @@ RESTARTS = 2  # of a process that ends before it has said anything
 
 
 class Lost(Exception):
-    """The error of a process that ended repeatedly, with its last words."""
+    """Raised if the process has ended repeatedly; the message is its last error line."""
 
 
 class Checker:
-    """One process, and the folder of the file that it checks; both end with the kernel.
+    """One checking process, and the folder of the file that it checks; both end with the kernel.
 
-    root    holds lessons/ and solutions/
-    limit   seconds of one answer
-    memory  GiB of each of its processes
+    root    the folder that contains lessons/ and solutions/
+    limit   seconds that one answer may run
+    memory  GiB for each of its processes
     """
 
     def __init__(self, root: Path, lang: str, limit: float, memory: float) -> None:
@@ -47,7 +47,7 @@ class Checker:
     def check(self, exercise: str) -> CheckReply | Failed:
         """Return the verdict on the answers file.
 
-        Raises Lost, or KeyboardInterrupt; then the process has ended.
+        Raises Lost or KeyboardInterrupt; then the process has ended.
         """
         for _ in range(RESTARTS):
             try:

@@ -32,8 +32,8 @@ SUBJECT = ("jax", "jaxlib")  # what the package is about must be of a version th
 class Desk:
     """The exercises below `root`, for the notebook whose kernel this is.
 
-    limit   seconds of one answer
-    memory  GiB of each of its processes
+    limit   seconds that one answer may run
+    memory  GiB for each of its processes
     """
 
     def __init__(self, root: Path = HERE, limit: float = 20, memory: float = 2) -> None:
@@ -45,12 +45,12 @@ class Desk:
         self._checker: Checker | None = None
 
     def begin(self, language: str = "", chapter: str = "", digest: str = "") -> Message | None:
-        """Set the language of the messages and the chapter of this notebook. Returns what is wrong, if anything.
+        """Set the language of the messages and the chapter of this notebook; return a message if something is wrong.
 
-        A chapter's cells go on in a folder of their own, such as `ch16_capstone-files`.
+        A chapter's cells then run in a folder of their own, such as `ch16_capstone-files`.
 
         language  en, zh-Hans or zh-Hant
-        digest    of the chapter's exercises as the notebook has them, by `blank_cells.digest`
+        digest    that of the chapter's exercises in the notebook, from `blank_cells.digest`
         """
         if chapter:
             _go_to_folder(f"{chapter}-files")
@@ -73,8 +73,8 @@ class Desk:
     def check(self, exercise: str) -> Message:
         """Check whether your answer is right, and if it is not, show what it did: `lessons.check("read_layout")`.
 
-        The check takes the function of this name as it is in the notebook now, with what it uses of other cells:
-        imports, functions, numbers and texts. It runs in a separate process, which is ended when its time is up.
+        The check takes the function of this name as it is in the notebook now, with what it uses from other cells:
+        imports, functions, numbers and strings. It runs in a separate process, which is ended when its time is up.
         """
         return self._about(exercise, self._checked)
 
@@ -87,13 +87,13 @@ class Desk:
         return self._about(exercise, lambda exercise: Code(self._solution(exercise)))
 
     def blank(self, exercise: str) -> Message | Code:
-        """Show the exercise as it was given, to begin again."""
+        """Show the blank of the exercise again, so that you can start over."""
         return self._about(exercise, lambda exercise: Code(blank_cells.blank_cell(*self._blank(exercise), self.lang)))
 
     # ---- one exercise ----
 
     def _about(self, asked: Any, answer: Callable[[str], Any]) -> Any:
-        """Return what `answer` says of the exercise that is meant, `read_layout` or `ch03_sharding.read_layout`."""
+        """Return the result of `answer` for an exercise called `read_layout` or `ch03_sharding.read_layout`."""
         name = str(getattr(asked, "__name__", asked)).replace("/", ".")
         if exercise := next((e for e in self._exercises if name in (e, e.partition(".")[2])), ""):
             return answer(exercise)
@@ -165,7 +165,7 @@ class Desk:
         return (function_text.text_of(self.root / "solutions" / f"{lesson}.py", name) or "").rstrip()
 
     def _blank(self, exercise: str) -> tuple[Path, str]:
-        """Return the file that has its blank, and its name there."""
+        """Return the file that has an exercise's blank, and the exercise's name there."""
         lesson, _, name = exercise.partition(".")
         return self.root / "lessons" / lesson / "exercises.py", name
 
@@ -196,7 +196,7 @@ def _shell() -> Any:
 
 
 def _placed(message: str, path: Path, file: Gathered, lang: str) -> str:
-    """Return the message with places in cells instead of those in the checked file."""
+    """Return the message with places in cells instead of places in the checked file."""
 
     def place(m: re.Match[str]) -> str:
         line = int(m[1] or 0)

@@ -16,7 +16,7 @@ _LINES = "white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3em 0 0; bac
 
 @dataclass(frozen=True)
 class Message:
-    """A sentence or a verdict. text: several lines · head: stands above it · colour: of the bar beside it."""
+    """A sentence or a verdict. text: its lines. head: the line above them. colour: that of the bar next to them."""
 
     text: str
     lang: str
@@ -40,7 +40,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Code:
-    """A piece of Python. The notebook colours it."""
+    """A piece of Python code, which the notebook highlights."""
 
     text: str
 
@@ -63,7 +63,7 @@ class _Nothing:
 
 @contextmanager
 def meanwhile(message: Message) -> Iterator[None]:
-    """Show a message below the cell while something runs. Not in a terminal's IPython, where it would stay."""
+    """Show a message below the cell while something runs, but not in a terminal's IPython, where it would stay."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if ipython is None or shell is None or not hasattr(shell, "kernel"):

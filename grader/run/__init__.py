@@ -1,1 +1,1 @@
-"""Run a check from spec to verdict, started by pytest, a service or a command."""
+"""Run a check, from spec to verdict, for pytest, the checking service or a command."""

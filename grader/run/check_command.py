@@ -1,4 +1,4 @@
-"""Run `python -m lessons check [CHAPTER …] [OPTIONS]`: what `pytest lessons/` does, from any folder."""
+"""Run `python -m lessons check [CHAPTER …] [OPTIONS]`: the same as `pytest lessons/`, but from any folder."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check the answers of some chapters, or of all. You can add options of pytest and of the book, such as "
+    "Check your answers to some chapters, or to all. You can add options of pytest and of the book, such as "
     "--hint; `pytest lessons/ --help` lists them. In a checkout, `check ch03` without options does something else: it "
     "tests the chapter itself (its solution and known mistakes), not your answers; `check ch03 --help` describes that. "
     "For your answers use `pytest lessons/ch03_sharding`."
@@ -20,9 +20,9 @@ DESCRIPTION = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run pytest on the chapters that are named, `ch03` or `ch03_sharding`; its exit code, 2 for an unknown chapter."""
+    """Run pytest on the named chapters, `ch03` or `ch03_sharding`; return its exit code; 2: unknown chapter."""
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
-    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as ch03 (default: all)")
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="chapter to check, such as ch03 (default: all)")
     options, others = parser.parse_known_args(arguments)
     places = [str(HERE / "lessons")] * (not options.chapters)
     for chapter in options.chapters:

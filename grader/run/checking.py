@@ -1,7 +1,7 @@
 """Check one exercise from its spec to its verdict: the solution and the answer are observed in separate children.
 
-The answer's child starts when the solution's has ended, and finds in the compilation cache what both compile; meanwhile
-the solution of the next exercise is at work.
+The answer's child starts when the solution's child has ended, and finds in the compilation cache the programs that both
+compile. Meanwhile the solution of the next exercise runs.
 """
 
 import contextlib
@@ -39,9 +39,9 @@ from minipod import forked
 
 @dataclass
 class CachedResults:
-    """The observations on the inputs of one seed: of the solution (None: not yet), and of each mistake.
+    """The observations on the inputs of one seed: those of the solution (None: not yet made) and of each mistake.
 
-    prepared  the mistakes were looked at before there was an answer
+    prepared  whether the mistakes were observed before there was an answer
     """
 
     solution: list[ProcessResult] | None = None
@@ -50,8 +50,8 @@ class CachedResults:
 
 
 class Way(enum.Enum):
-    """Who runs an answer: nobody, or another program, which hands over what was seen; children; the cluster that pytest
-    was started in; this process, for a debugger."""
+    """The place where an answer runs: nowhere, or in another program, which hands over its observations; in children;
+    in the cluster that pytest was started in; in this process, for a debugger."""
 
     NOT_HERE, CHILDREN, CLUSTER, THIS_PROCESS = enum.auto(), enum.auto(), enum.auto(), enum.auto()
 
@@ -60,9 +60,9 @@ class Way(enum.Enum):
 class Check:
     """One exercise under way: `begin` starts its children, `finish` waits and judges.
 
-    way  who runs the answer
-    see  waits for the solution, which goes to `cached`, then for the answer: what its processes saw
-    counted  the same check on simulated devices, if this machine's own cannot count; it is judged first
+    way  where the answer runs
+    see  waits for the solution, which goes to `cached`, then for the answer; returns the observations of its processes
+    counted  the same check on simulated devices, if this machine's own cannot count traffic; it is judged first
     """
 
     spec: Spec
@@ -88,11 +88,11 @@ def begin(
     cached: CachedResults | None = None,
     read: Reader = answers.read,
 ) -> Check:
-    """Read the answers file; if there is an answer to run, start seeing the solution, or if that is cached, the answer.
+    """Read the answers file; if there is an answer to run, start the solution or, if that is cached, the answer.
 
-    worker  of the cluster that pytest itself was started in
-    cached  from an earlier check on the same seed; what this one sees is added
-    read    gives the answers file, perhaps as it was when the run began
+    worker  the one in the cluster that pytest itself was started in
+    cached  results of an earlier check on the same seed; this check adds its own
+    read    returns the answers file, perhaps as it was when the run began
     """
     check = examine(spec, settings, read)
     if cached is not None:
@@ -121,7 +121,7 @@ def begin(
 
 
 def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Check:
-    """Read the answers file without running it; the verdict has an outcome when there is no answer to run."""
+    """Read the answers file without running it; the verdict has an outcome if there is no answer to run."""
     path = settings.answers / f"{spec.lesson}.py"
     check = Check(spec, settings, Verdict(spec.exercise, "", file=str(path)))
     verdict = check.verdict
@@ -149,7 +149,7 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
 
 
 def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
-    """Set the verdict without an answer; look for one under an earlier name or chapter of the exercise."""
+    """Set the verdict when there is no answer; look for one under an earlier name or chapter of the exercise."""
     spec, blanks = check.spec, check.spec.folder / "exercises.py"
     for before in exercise_words(spec.folder.parent, spec.exercise).formerly:
         lesson, _, old = before.rpartition(".")
@@ -162,7 +162,7 @@ def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
 
 
 def _answers_of(path: Path) -> answers.Answers | None:
-    """Return the answers to another lesson, if they can be read."""
+    """Return the answers to a different lesson, if they can be read."""
     try:
         return answers.read(path)
     except (OSError, UnicodeDecodeError):
@@ -180,9 +180,9 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
 
 
 def finish(check: Check) -> Verdict:
-    """Wait for the solution, see the answer, and judge; what was deleted beside the answer meanwhile is put back.
+    """Wait for the solution, observe the answer, and judge it; restore files deleted in its folder meanwhile.
 
-    It does not matter by whom: under pytest the next answer has begun.
+    It does not matter which answer deleted them: under pytest the next one is already running.
     """
     _finish(check)
     gone, error = check.kept.put_back() if check.kept else ((), "")
@@ -203,7 +203,7 @@ def _finish(check: Check) -> Verdict:
 
 
 def _in_children(check: Check) -> Callable[[], list[ProcessResult]]:
-    """Start the solution's children, and once they have ended the answer's; at once where the solution is known."""
+    """Start the solution's children and, once they have ended or if the solution is cached, the answer's."""
     wait_for_answer: Callable[[], list[ProcessResult]] = list
 
     def start_answer() -> None:
@@ -232,7 +232,7 @@ def _in_cluster(check: Check, worker: Worker) -> list[ProcessResult]:
 
 
 def _here(check: Check) -> list[ProcessResult]:
-    """Observe in this very process, without a fork, for debuggers."""
+    """Observe in this process, without a fork, for debuggers."""
     from minipod.devices import simulate
 
     if not check.settings.machine:
@@ -243,7 +243,7 @@ def _here(check: Check) -> list[ProcessResult]:
 
 
 def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
-    """Return the verdict on what was seen of the answer, as the solution was; names a mistake that does the same."""
+    """Return the verdict on the observations of an answer; name a mistake that behaves the same."""
     verdict, spec, solution = check.verdict, check.spec, check.cached.solution or []
     machine = check.settings.machine
     if machine and (error := reference.last_words(spec, solution) or reference.fault(spec, solution)):
@@ -278,7 +278,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
 
 
 def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
-    """Note what of its arguments a wrong number does not depend on, where this process may call the answer again."""
+    """Note the arguments on which a wrong number does not depend, if this process may call the answer again."""
     spec, settings, difference = check.spec, check.settings, check.verdict.difference
     here = check.way is Way.CHILDREN and not settings.machine and spec.processes == 1
     if (
@@ -293,7 +293,7 @@ def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
 
 
 def _note_calls(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> None:
-    """Note how it calls the functions that it was handed, in the case that is shown."""
+    """Note how the answer calls the functions among its arguments, in the case that is shown."""
     spec, verdict = check.spec, check.verdict
     cases = answer[0].cases(spec.name) or ()
     case = verdict.case if verdict.case is not None else 0
@@ -302,7 +302,7 @@ def _note_calls(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> N
 
 
 def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
-    """Note the mistake behind a wrong answer; where it is only likely, the case that is shown is one that tells."""
+    """Note the mistake behind a wrong answer; if it is only likely, show a case that tells."""
     spec, verdict, results = check.spec, check.verdict, check.cached.mistakes
     with contextlib.closing(
         mistakes_seen.look(spec, check.settings, results, mistakes_seen.is_slow(answer))
@@ -328,7 +328,7 @@ def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
 
 
 def in_words(check: Check, lang: str) -> str:
-    """Return the verdict's explanation, safe for terminals and files: no half characters, no cursor movements."""
+    """Return the verdict's explanation, safe for terminals and files: no broken characters, no cursor movements."""
     limits = (check.settings.limit, check.settings.memory)
     try:
         text = explain(check.spec, check.verdict, *limits, lang)
@@ -350,7 +350,7 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
 
 
 def hung_at_import(verdict: Verdict) -> bool:
-    """Return whether an answer hung in its file's own lines, outside all called functions: then every answer hangs."""
+    """Return whether an answer hung in its file's top-level lines, outside all functions: then every answer hangs."""
     return verdict.outcome == "hung" and any(
         path == verdict.file and function == "<module>"
         for path, function in re.findall(r'File "([^"]+)", line \d+ in (.+)', verdict.stack)
@@ -377,7 +377,7 @@ def _answer(check: Check) -> Target:
 def _try_fork(
     check: Check, target: Target, then: Callable[[], None] | None = None
 ) -> Callable[[], list[ProcessResult]]:
-    """`_fork`; where this machine gives us no more processes or files, the verdict says so and nothing is seen."""
+    """Call `_fork`; if this machine allows no more processes or files, the verdict says so and nothing is observed."""
     try:
         return _fork(check, target, then)
     except OSError as error:
@@ -386,7 +386,7 @@ def _try_fork(
 
 
 def _fork(check: Check, target: Target, then: Callable[[], None] | None = None) -> Callable[[], list[ProcessResult]]:
-    """Start children that see a file; call the result to wait for what they saw. then: called when they have ended."""
+    """Start children that observe a file; call the result to wait for what they saw. then: called when they end."""
     spec, settings = check.spec, check.settings
     begun = observe.Begun(spec.processes)
     look = partial(observe.encoded, spec, settings.seed, target, begun)

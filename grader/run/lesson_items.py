@@ -1,4 +1,4 @@
-"""Find the exercises among pytest's items: a test that takes the fixture `check` is one."""
+"""Find the exercises among pytest's items: the tests that take the fixture `check`."""
 
 from typing import Any
 

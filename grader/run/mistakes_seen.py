@@ -1,4 +1,4 @@
-"""Observe the known mistakes in children, once an answer is wrong, or before that if there is time."""
+"""Observe the known mistakes in children, when an answer is wrong, or earlier if there is time."""
 
 import contextlib
 import enum
@@ -19,13 +19,13 @@ LIMIT, PATIENCE = 8.0, 3.0  # seconds for one mistake, and for one of its proces
 
 
 class Pace(enum.Enum):
-    """The known speed of a mistake."""
+    """The speed of a mistake, as far as it is known."""
 
     QUICK, SLOW, UNKNOWN = enum.auto(), enum.auto(), enum.auto()
 
 
 def is_slow(results: Results) -> bool:
-    """Return whether a process failed or waited in vain: such a mistake takes seconds, and needs its own process."""
+    """Return whether a process failed or waited in vain: such a mistake takes seconds and needs its own process."""
     for result in results:
         cases = [case for cases_of in result.file.functions.values() for case in cases_of or ()]
         if result.status != "ok" or any(case.timed_out for case in cases):
@@ -34,12 +34,12 @@ def is_slow(results: Results) -> bool:
 
 
 def look(spec: Spec, settings: Settings, results: dict[str, Results], slow: bool) -> Generator[str, None, None]:
-    """Add to `seen` what the mistakes do, those first that have been seen before; gives the name of each.
+    """Add the observations of the mistakes to `seen`, known ones first; yield the name of each.
 
-    Quick ones share two children or pairs; a slow one has its own, and in a cluster only a slow answer asks for it.
-    Which are slow is noted in .cache/; in one process all are taken for quick until one fails.
+    Quick ones share two children or pairs. A slow one has its own and, in a cluster, is run only if the answer is slow.
+    The slow ones are recorded in .cache/; in a single process, all count as quick until one fails.
 
-    slow  whether the answer is
+    slow  whether the answer is slow
     """
     names = known_mistakes(spec)
     if not settings.fork:
@@ -62,13 +62,13 @@ def look(spec: Spec, settings: Settings, results: dict[str, Results], slow: bool
 
 
 def see_quick(spec: Spec, settings: Settings, results: dict[str, Results]) -> None:
-    """Add to `seen` what the quick mistakes do, before there is an answer that may be one of them."""
+    """Add the observations of the quick mistakes to `seen`, before there is an answer that may be one of them."""
     if left := [name for name in known_mistakes(spec) if name not in results]:
         _see_together(spec, settings, _quick(spec, Notes(spec), left), results)
 
 
 def see_all(spec: Spec, settings: Settings, results: dict[str, Results]) -> None:
-    """Add to `seen` what every mistake does, the slow ones, too; each has the time that an answer has."""
+    """Add the observations of all mistakes to `seen`, including slow ones; each has as long as an answer."""
     see_quick(spec, settings, results)
     if left := [name for name in known_mistakes(spec) if name not in results]:
         for _ in _see_alone(spec, settings, left, results, settings.limit):
@@ -84,7 +84,7 @@ def _quick(spec: Spec, notes: "Notes", names: list[str]) -> list[str]:
 def _see_alone(
     spec: Spec, settings: Settings, names: list[str], results: dict[str, Results], limit: float
 ) -> Generator[str, None, None]:
-    """Add to `seen` what each of these does, in children of its own; which are slow is noted."""
+    """Add the observation of each of these to `seen`, made in children of its own; record which are slow."""
     notes, jobs = Notes(spec), list[forked.Job]()
     try:
         for n, name in enumerate(names):
@@ -102,7 +102,7 @@ def _see_alone(
 
 
 def _see_together(spec: Spec, settings: Settings, names: list[str], known: dict[str, Results]) -> None:
-    """Add to `seen` what these do, half of them in each of two children, unless one brings its child down."""
+    """Add the observations of these to `seen`, half of them from each of two children, unless one crashes its child."""
     limit, halves = max(LIMIT, settings.limit), [half for half in (names[::2], names[1::2]) if half]
     devices = settings.devices(spec)
 
@@ -121,7 +121,7 @@ def _task(spec: Spec, settings: Settings, names: list[str]) -> Callable[[], obje
 
 
 def _here(spec: Spec, settings: Settings, name: str) -> ProcessResult:
-    """Without a fork, for debuggers: in this very process."""
+    """Observe the mistakes in this process, without a fork, for debuggers."""
     target = Target(spec.folder / "mistakes.py", [name])
     return ProcessResult("ok", observe.observe_file(spec, settings.seed, target))
 
@@ -144,7 +144,7 @@ class Notes:
             pass
 
     def pace(self, name: str) -> Pace:
-        """Return how long the mistake takes; once slow is not known to be slow."""
+        """Return the speed of a mistake; one slow observation is not enough to call it slow."""
         return {0: Pace.QUICK, 2: Pace.SLOW}.get(self.times.get(name, 1), Pace.UNKNOWN)
 
     def add(self, name: str, slow: bool) -> None:

@@ -1,4 +1,4 @@
-"""Check the command line's values: one sentence for a wrong one."""
+"""Check the values on the command line; report a wrong one in one sentence."""
 
 import random
 from pathlib import Path
@@ -15,7 +15,7 @@ LIMIT = "20"  # seconds of one answer
 
 
 def lang_of(config: pytest.Config) -> str:
-    """Return the language of --lang, else of the locale. Raises pytest.UsageError for an unknown one."""
+    """Return the language of --lang, or else of the locale. Raises pytest.UsageError for an unknown language."""
     value = config.getoption("--lang")
     if value is None:
         return locale_language()
@@ -26,7 +26,7 @@ def lang_of(config: pytest.Config) -> str:
 
 
 def settings_of(config: pytest.Config, root: Path) -> Settings:
-    """Return the run's settings; draw a seed if none is given and store it in the options, so that xdist shares it."""
+    """Return the run's settings; if no seed is given, draw one and store it in the options, so that xdist shares it."""
     lang = lang_of(config)
     option = config.option
     if option.solutions:

@@ -1,8 +1,8 @@
 """Check two-process exercises in the cluster in which pytest itself was started (minipod run -m pytest, srun, mpirun).
 
-Each pytest forks one worker that joins the cluster and sees one file after the other; what they saw is gathered, so
-every process comes to the same verdict. Process 0 does everything else and reports. After a hang the
-cluster is not used again.
+Each pytest forks one worker, which joins the cluster and observes one file after the other. The observations are
+gathered, so that every process reaches the same verdict. Process 0 does everything else, and reports. After a hang,
+the cluster is not used again.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ GRACE = 2.0  # seconds for a worker to end once it has closed its pipe
 
 @dataclass(frozen=True)
 class _Request:
-    """The spec, and what to observe of it."""
+    """The spec, and the functions to observe."""
 
     spec: int
     path: str
@@ -45,7 +45,7 @@ class _Reply:
 
 @dataclass(frozen=True)
 class _Joined(_Reply):
-    """The worker is in the cluster; process 0's seed."""
+    """The worker has joined the cluster. seed: that of process 0."""
 
     seed: int
 
@@ -99,7 +99,7 @@ class Worker:
             self.failed_in = "start"
 
     def see(self, spec: Spec, target: Target) -> list[ProcessResult]:
-        """Return what every process saw of a file: one result a process. After a failure the others' is "left"."""
+        """Return the observations of a file, one result per process. After a failure, the others' status is "left"."""
         about = target.source, target.oracle
         request = _Request(self.specs.index(spec), str(target.path), tuple(target.names), *about)
         with contextlib.suppress(OSError):
@@ -127,13 +127,13 @@ class Worker:
         self._end(0)
 
     def _end(self, patience: float) -> int:
-        """End the worker, once; its wait status."""
+        """End the worker, only once; return its wait status."""
         if self._status is None:
             self._status = processes.end_child(self.pid, patience)
         return self._status
 
     def _reply(self, seconds: float) -> _Reply:
-        """Return the worker's next reply, or how it failed."""
+        """Return the worker's next reply, or the way in which it failed."""
         try:
             return decode(_Reply, self._replies.read(seconds))
         except TimeoutError:
@@ -145,7 +145,7 @@ class Worker:
             return _Ended("died", signal.Signals(-code).name if code < 0 else f"exit code {code}")
 
     def _serve(self, requests: int, replies: int) -> None:
-        """In the child: join, agree on process 0's seed, then see what is asked for until the parent ends."""
+        """In the child: join, agree on process 0's seed, then observe what is asked for until the parent ends."""
         faulthandler.disable()  # pytest's would write a crash's stack onto the terminal
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
@@ -181,9 +181,9 @@ def _cases(result: ProcessResult) -> list[Observation]:
 
 
 def _gather(mine: str, turn: int, seconds: float) -> list[Any]:
-    """Return what each process has, in order; raises when another does not come within `seconds`.
+    """Return the data of each process, in order. Raises an error if a process does not come within `seconds`.
 
-    Through the coordinator, not by a collective: that might meet a collective of the answer in the other process.
+    The coordinator carries them: a collective might meet a collective of the answer in a different process.
     """
     import jax
 

@@ -1,10 +1,10 @@
-"""Run the checks on this machine's own devices (`--device real`): GPUs, TPUs, or the CPU devices that are set.
+"""Run the checks on this machine's own devices (`--device real`): GPUs, TPUs, or as many CPU devices as are set.
 
-Answer and solution run on the same devices, one child after the other, since one process at a time can have a TPU.
-Matrix products are computed at full precision: by default a TPU multiplies bfloat16, and a GPU TensorFloat32. What is
-left of their differences is within TOLERANCE of an array's largest number. What is sent and how much is computed is
-counted beside, on simulated CPU devices, as the statements have it. What only simulated devices can show is skipped:
-where there are too few devices, the reference solution itself says so.
+The answer and the solution run on the same devices, one child after the other, since only one process at a time can
+use a TPU. Matrix products are computed at full precision: by default a TPU multiplies bfloat16, and a GPU
+TensorFloat32. The remaining differences are within TOLERANCE of an array's largest number. Traffic and work are
+counted separately, on simulated CPU devices, to which the statements refer. Exercises that only simulated devices can
+show are skipped; if there are too few devices, the reference solution itself shows that.
 """
 
 import os
@@ -19,7 +19,7 @@ LIMIT = "120"  # seconds of one answer: a TPU's or a GPU's start takes some of t
 
 
 class NoDevices(ValueError):
-    """The error of missing devices; `message` says why."""
+    """Raised if there are no devices; `message` says why."""
 
     def __init__(self, message: Message):
         super().__init__(message.key)
@@ -27,7 +27,7 @@ class NoDevices(ValueError):
 
 
 def find() -> Machine:
-    """Ask, in a separate process, what JAX finds with the settings of this environment. Raises NoDevices."""
+    """Return the devices that JAX finds in this environment, in a separate process. Raises NoDevices."""
     from minipod.doctor.report import look
 
     code, output, facts = look(os.environ, "no-simulation")
@@ -40,7 +40,7 @@ def find() -> Machine:
 
 
 def fitted(spec: Spec, machine: Machine) -> Spec:
-    """Return the exercise with the tolerance that these devices need, and without what is `counted_beside`."""
+    """Return the exercise with the tolerance that these devices need, without the parts that are `counted_beside`."""
     if machine.platform == "cpu":
         return spec
     again = spec.again and (lambda drawn=spec.again: fitted(drawn(), machine))
@@ -57,7 +57,7 @@ def counted_beside(spec: Spec, machine: Machine) -> bool:
 
 
 def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
-    """Return why an exercise cannot be checked on this machine, as far as can be said before it is tried."""
+    """Return why an exercise cannot be checked on this machine, as far as that is known before it is tried."""
     if spec.processes > 1 and not in_cluster:
         return Message("real-processes", {"processes": spec.processes})
     if spec.processes == 1 and place().processes > 1:  # the member of the cluster has the devices
@@ -68,6 +68,6 @@ def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
 
 
 def too_few(spec: Spec, machine: Machine, error: str) -> Message:
-    """Return why an exercise cannot be checked here, after the reference solution has failed, too."""
+    """Return why an exercise cannot be checked here if the reference solution has failed, too."""
     values = {"count": machine.count, "platform": machine.platform, "wanted": spec.devices, "error": error}
     return Message("real-too-few" if machine.count < spec.devices else "real-otherwise", values)

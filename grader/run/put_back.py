@@ -1,4 +1,4 @@
-"""Restore files that an answer has deleted in its own folder, which holds weeks of the learner's work."""
+"""Restore files that an answer has deleted in its own folder, which contains weeks of the learner's work."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ class Kept:
                         self._files[entry.name] = Path(entry.path).read_bytes()
 
     def put_back(self) -> tuple[tuple[str, ...], str]:
-        """Write the missing files again; return their names, and the system's error if that fails.
+        """Restore the missing files; return their names, and the system's error if that fails.
 
         Files that have changed are left alone: an editor may have saved them.
         """

@@ -1,4 +1,4 @@
-"""Extend `pytest lessons/`: options, outcomes and summary. Only the call of a test that uses `check` is replaced."""
+"""Extend `pytest lessons/`: options, outcomes and summary. Only calls of tests that use `check` are replaced."""
 
 import contextlib
 import dataclasses
@@ -39,18 +39,27 @@ class NotRight(Exception):
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lessons", "the lessons' exercises")
     group.addoption("--answers", metavar="DIR", help="folder with files such as ch03_sharding.py (default: answers/)")
-    group.addoption("--solutions", action="store_true", help="the same as --answers solutions")
-    group.addoption("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
+    group.addoption("--solutions", action="store_true", help="check the solutions: the same as --answers solutions")
+    group.addoption("--lang", metavar="LANG", help=f"language: one of {languages()} (default: from the locale)")
     group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
     group.addoption("--seed", metavar="N", help="repeat a run with the inputs drawn from this seed")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
-    group.addoption("--limit", metavar="SECONDS", help="wall-clock limit of an answer (default: 20; own devices: 120)")
     group.addoption(
-        "--device", metavar="KIND", default="simulated", help="real: on this machine's own devices (default: simulated)"
+        "--limit",
+        metavar="SECONDS",
+        help="time limit of an answer, by the clock (default: 20; with --device real: 120)",
+    )
+    group.addoption(
+        "--device",
+        metavar="KIND",
+        default="simulated",
+        help="simulated, or real: run on this machine's own devices (default: simulated)",
     )
     group.addoption("--memory", metavar="GiB", default="2", help="memory limit of each process (default: 2)")
-    group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
-    group.addoption("--no-compile-cache", action="store_true", help="ignore caches of earlier runs, for measuring")
+    group.addoption("--no-fork", action="store_true", help="run the answers in this process, for use with a debugger")
+    group.addoption(
+        "--no-compile-cache", action="store_true", help="ignore the caches of earlier runs, for measurements"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -96,7 +105,7 @@ def check(request: pytest.FixtureRequest) -> Recorder:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Ignore drafts, and every test_NAME.py that a page shows, which belongs to the page."""
+    """Ignore drafts, and every test_NAME.py that is shown on a page."""
     if collection_path.is_dir():
         return True if chapters.is_draft(collection_path) else None
     shown = (collection_path.parent / chapters.FILE).exists() and collection_path.name != progress.TESTS
@@ -111,9 +120,9 @@ def pytest_collection() -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --hint: leave out what is known to be right, and everything when the next exercise is known.
+    """With --hint, leave out exercises known to be right, or all if the next exercise is known.
 
-    In a cluster its exercises come first, so that the processes meet; process 0 does the others, and reports.
+    In a cluster, two-process exercises come first, so that the processes meet; process 0 does the others, and reports.
     """
     run = config.stash[RUN]
     for lesson in {item.path.parent.name for item in items if is_check(item)}:
@@ -169,7 +178,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _verdict(report: Any) -> PytestVerdict | None:
-    """Return what `pytest_runtest_makereport` gave the report to carry."""
+    """Return the verdict that `pytest_runtest_makereport` has put into the report."""
     data = getattr(report, "verdict", None)
     return PytestVerdict(**data) if data else None
 
@@ -186,7 +195,7 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
 
 
 class _Ledger:
-    """A recorder of verdicts as they come in; under xdist they come from the workers."""
+    """A recorder of verdicts as they arrive, under xdist from the workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -205,7 +214,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Leave nothing running; set the status to 0 only if everything that was checked is right."""
+    """End everything that still runs; set the status to 0 only if everything that was checked is right."""
     forked.stop_all()
     config = session.config
     run = config.stash[RUN]

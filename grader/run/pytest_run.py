@@ -13,7 +13,7 @@ from grader.say.checked import Checked
 
 @dataclass(frozen=True)
 class PytestVerdict(Checked):
-    """The verdict as the summary needs it. reason: a key of messages.toml."""
+    """The verdict in the form that the summary needs. reason: a key of messages.toml."""
 
     reason: str
 
@@ -36,5 +36,5 @@ class PytestRun:
 
     @functools.cached_property
     def all_exercises(self) -> list[str]:
-        """Return the exercises of every lesson, in the book's order; found once, since that means reading all tests."""
+        """Return the exercises of every lesson, in the book's order; found once, since all tests have to be read."""
         return progress.all_exercises(self.root / "lessons")

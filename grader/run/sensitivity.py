@@ -1,7 +1,7 @@
 """Find arguments that a wrong answer's result does not depend on: draw each one again, alone, and call the answer.
 
-The report says what was seen: the answer's result stayed the same, bit by bit, in every case and draw, whereas the
-solution's changed each time by more than rounding.
+The report states an observation: the answer's result stayed the same, bit by bit, in every case and draw, whereas the
+solution's result changed each time by more than rounding.
 """
 
 import contextlib
@@ -35,10 +35,10 @@ SECONDS = 0.8  # of CPU time for the calls of the answer; as much for those of t
 def unmoved(
     spec: Spec, settings: Settings, names: Sequence[str], solution: Target, answer: Target, seconds: float
 ) -> tuple[str, ...]:
-    """Return the names of what may change without the answer's result changing, although the solution's does.
+    """Return the names of arguments whose change does not change the answer's result but changes the solution's.
 
     names    of the arguments
-    seconds  that the answer took on all cases; empty, too, where an experiment takes much longer
+    seconds  time that the answer took on all cases; if an experiment takes much longer, the result is empty
     """
     limit = min(settings.limit, WAITED + 2 * seconds)
     left = _seen(spec, limit, settings.memory, partial(stays, spec, settings.seed, answer, names))
@@ -55,16 +55,16 @@ def _seen(spec: Spec, limit: float, memory: float, experiment: Callable[[], Sequ
 
 
 def stays(spec: Spec, seed: int, answer: Target, names: Sequence[str]) -> tuple[str, ...]:
-    """In a child: return what was drawn again in each case without the answer's result changing at all."""
+    """In a child: return the places that were drawn again in each case without any change in the answer's result."""
     drawn = observe.draw(spec, seed)
     function = getattr(observe.load(answer.path, answer.source), spec.name)
     return _left(drawn, seed, names, None, lambda args: _called(function, args, spec), lambda new, old: new == old)
 
 
 def moves(spec: Spec, seed: int, solution: Target, names: Sequence[str], among: Sequence[str]) -> tuple[str, ...]:
-    """In a child: return those of these with which the right result changes each time, by more than rounding.
+    """In a child: return those places with which the right result changes each time, by more than rounding.
 
-    Right is what the oracle says; it knows more digits than the solution, which stands in where there is none.
+    The right result is the oracle's, which has more digits than the solution's; without an oracle, the solution's.
     """
     drawn = spec, _ = observe.draw(spec, seed)
     function = spec.oracle or getattr(observe.load(solution.path), spec.name)
@@ -115,7 +115,7 @@ def _left(
 
 
 def _called(function: Callable[..., Any], args: Args, spec: Spec) -> Call:
-    """Return the function of all its arguments; where the exercise compiles it, once for what may be drawn anew."""
+    """Return the function of all its arguments; if the exercise compiles it, it is compiled once for all draws."""
     import jax
 
     if spec.how != "jit":
@@ -139,7 +139,7 @@ def _called(function: Callable[..., Any], args: Args, spec: Spec) -> Call:
 
 
 def _says_nothing(value: Value) -> bool:
-    """Return whether no number of a result is finite: then nothing can change it."""
+    """Return whether no number of a result is finite, so that nothing can change it."""
     numbers = [whole for x in arrays_in(value) if x.has_numbers and not x.partial and (whole := x.whole()) is not None]
     return bool(numbers) and all(x.dtype.kind == "f" and not np.isfinite(x).any() for x in numbers)
 

@@ -1,13 +1,13 @@
-"""Check one exercise after the other, each in forked children, as a process that a screen talks to.
+"""Check one exercise after the other, each in forked children, in a process to which a screen sends requests.
 
 python -m grader.run.service --root . --answers answers --lang en [--limit 20] [--memory 2]
 
-JAX is imported here once and no backend is started. Requests come on stdin and replies go to stdout, as lines of JSON
-that `wire.encode` makes of the classes of service_messages.py; anything that is not a request gets `Failed`.
+JAX is imported here once, and no backend is started. Requests come on stdin and replies go to stdout, as lines of JSON
+that `wire.encode` makes from the classes of service_messages.py. The reply to anything else is `Failed`.
 
-A new check ends the one under way, which gets the reply `Superseded`. When stdin ends, so do we. The inputs of an
-exercise stay the same until its answer is right, so that what was seen of the solution and of the mistakes is seen
-once. The first reply is `Ready`, with a sentence for each exercise that the learner's own folder, ROOT/answers, lacked.
+A new check ends the one under way, which gets the reply `Superseded`. The process ends when stdin does. The inputs of
+an exercise stay the same until its answer is right, so that the solution and the mistakes are observed only once. The
+first reply is `Ready`, with sentences about exercises that the learner's own folder, ROOT/answers, lacked.
 """
 
 import argparse
@@ -43,11 +43,11 @@ from minipod.processes import environment, json_lines
 
 
 class _Superseded(BaseException):
-    """A check was asked for while another was under way."""
+    """Raised when a check is asked for while a different one is under way."""
 
 
 class _Ended(BaseException):
-    """There will be no more requests."""
+    """Raised when there will be no more requests."""
 
 
 class Service:
@@ -127,7 +127,7 @@ class Service:
             raise _Superseded
 
     def _read(self, seconds: float | None) -> bool:
-        """Read the requests that have come, waiting at most `seconds` for one. Return False if no more will come."""
+        """Read the requests that have arrived, waiting at most `seconds` for one. Return False if none will follow."""
         while True:
             try:
                 self._take(self._requests.read(seconds))
@@ -159,14 +159,14 @@ def _said(error: Exception) -> str:
 
 
 def main() -> None:
-    """Run the command line; `learn` starts it."""
+    """Run the command line, which `learn` starts."""
     parser = argparse.ArgumentParser(prog="python -m grader.run.service", description=__doc__)
     parser.add_argument("--root", type=Path, required=True, help="the folder that holds lessons/ and solutions/")
     parser.add_argument("--answers", type=Path, required=True)
     parser.add_argument("--lang", default="en")
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds for one answer")
-    parser.add_argument("--memory", type=float, default=2.0, help="GiB for each process of an answer")
-    parser.add_argument("--cache", type=Path, help="of compiled programs (default: ROOT/.cache/jax)")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds that one answer may run")
+    parser.add_argument("--memory", type=float, default=2.0, help="GiB of memory for each process of an answer")
+    parser.add_argument("--cache", type=Path, help="cache of compiled programs (default: ROOT/.cache/jax)")
     options = parser.parse_args()
     root = options.root.resolve()
     left_aside = environment.cleanse()

@@ -11,7 +11,7 @@ class Request:
 
 @dataclass(frozen=True)
 class CheckRequest(Request):
-    """Check an exercise. id: whatever the reply is to carry."""
+    """Check an exercise. id: a number that the reply repeats."""
 
     exercise: str
     id: int = 0
@@ -19,7 +19,7 @@ class CheckRequest(Request):
 
 @dataclass(frozen=True)
 class PrepareRequest(Request):
-    """See an exercise's solution and its mistakes while there is nothing else to do; has no reply."""
+    """Observe an exercise's solution and its mistakes while there is nothing else to do; there is no reply."""
 
     exercise: str
 
@@ -38,7 +38,7 @@ class Ready(Reply):
 
 @dataclass(frozen=True)
 class CheckReply(Checked, Reply):
-    """A check is done. seed: of its inputs · seconds: how long it took"""
+    """A check is done. seed: that of its inputs. seconds: its duration."""
 
     id: int
     seed: int
@@ -47,7 +47,7 @@ class CheckReply(Checked, Reply):
 
 @dataclass(frozen=True)
 class Superseded(Reply):
-    """A check was given up for another one."""
+    """A check was given up for a newer one."""
 
     id: int
 

@@ -10,13 +10,13 @@ from grader.say.checked import Checked
 
 
 def in_order(run: PytestRun) -> list[PytestVerdict]:
-    """Return the verdicts in the book's order; under xdist they come in any."""
+    """Return the verdicts in the book's order; under xdist they arrive in any order."""
     order = {name: n for n, name in enumerate(run.all_exercises)}
     return sorted(run.verdicts, key=lambda v: order.get(v.exercise, len(order)))
 
 
 def write(terminal: pytest.TerminalReporter, run: PytestRun, hint: bool) -> None:
-    """Write the blocks, the progress line, and with --hint the next hint."""
+    """Write the blocks, the progress line and, with --hint, the next hint."""
     verdicts = in_order(run)
     if not hint:
         for verdict in verdicts:
@@ -63,7 +63,7 @@ def _progress(run: PytestRun, verdicts: list[PytestVerdict], following: str | No
 
 
 def _next(run: PytestRun, verdicts: list[PytestVerdict]) -> str | None:
-    """Return the first that was checked and is not right, else the first of the others not known to be right."""
+    """Return the first exercise that was checked and is not right, or else the first one not known to be right."""
     for verdict in verdicts:
         if verdict.outcome not in ("right", "skipped"):
             return verdict.exercise

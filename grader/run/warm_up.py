@@ -1,4 +1,4 @@
-"""Make a process ready to fork checks from: JAX imported, no backend started, one compilation cache for all."""
+"""Prepare a process from which checks are forked: JAX imported, no backend started, one compilation cache for all."""
 
 import contextlib
 import gc
@@ -12,9 +12,9 @@ _LATE = ("jaxlib.mlir.dialects.mhlo", "jaxlib.mlir.dialects.builtin", "jax.exper
 
 @contextlib.contextmanager
 def for_good() -> Iterator[None]:
-    """Keep garbage collection from what the block imports, now (a tenth of the time of JAX's import) and later.
+    """Exempt everything that the block imports from garbage collection, now (a tenth of JAX's import time) and later.
 
-    So children do not walk, and thereby copy, what they inherit; nor does the parent at its end.
+    So children do not walk, and thereby copy, what they inherit; nor does the parent when it ends.
     """
     gc.disable()
     try:
@@ -25,7 +25,7 @@ def for_good() -> Iterator[None]:
 
 
 def warm_up(cache: Path | str) -> None:
-    """Import JAX once for all children, and let them share what they compile, in the folder `cache`."""
+    """Import JAX once for all children, and let them share their compiled programs in the folder `cache`."""
     with for_good():
         import jax
         import jax.numpy  # noqa: F401 (children have it ready)

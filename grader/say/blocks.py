@@ -1,4 +1,4 @@
-"""Format the report on one answer for a terminal: a heading that an editor can open, and the reason."""
+"""Format the report on one answer for a terminal: a heading with a place that an editor can open, and the reason."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ MARKS = {"todo": ("t", "yellow"), "wrong": ("w", "red"), "broken": ("b", "red"),
 
 @dataclass(frozen=True)
 class Block:
-    """The report on one answer: the outcome's word with its colour, the exercise and its place, and the reason."""
+    """The report on one answer: the outcome and its colour, the exercise and its place, and the reason."""
 
     word: str
     colour: str
@@ -22,7 +22,7 @@ class Block:
 
 
 def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
-    """Return the words for an exercise of the project at `root`, on an answer in `folder`."""
+    """Return the report on an answer in `folder`, for an exercise of the project at `root`."""
     texts = exercise_words(root / "lessons", checked.exercise)
     title = f" · {pick(texts.title, lang)}" if texts.title else ""
     _, colour = MARKS.get(checked.outcome, ("s", "yellow"))
@@ -32,7 +32,7 @@ def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
 
 
 def place(root: Path, folder: Path, exercise: str, line: int) -> str:
-    """Return the place of an answer, as editors open it: `answers/ch03_sharding.py:14`."""
+    """Return the place of an answer in the form that editors open: `answers/ch03_sharding.py:14`."""
     path = folder / f"{exercise.partition('.')[0]}.py"
     base = home(root)
     shown = path.relative_to(base) if path.is_relative_to(base) else path

@@ -1,4 +1,4 @@
-"""Define the result of a check as other programs get it."""
+"""Define the result of a check in the form that other programs get."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Shorten an error to the parts that help: its beginning, and the decisive lines below."""
+"""Shorten an error to its helpful parts: its beginning, and the decisive lines below."""
 
 import re
 
@@ -14,9 +14,9 @@ ADVICE = re.compile(
 
 
 def abridged(text: str, more: str = "", lines: int = 3, most: int = 300) -> str:
-    """Return the first lines of an error, and of the others at most two that name an axis, an argument or a size.
+    """Return the first lines of an error, and at most two other lines, which name an axis, an argument or a size.
 
-    more  what follows after an empty line
+    more  the text after the first empty line
     """
     first, *rest = [line.rstrip() for line in text.strip().splitlines()] or [""]
     rest = [line for line in rest if not ADVICE.match(line.strip())]

@@ -1,4 +1,4 @@
-"""Explain a verdict in words: first the possible reason, then the call, the result and the expected value."""
+"""Explain a verdict in words: first the likely reason, then the call, the result and the expected value."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ OBVIOUS = {f"differs-{kind}" for kind in ("number", "equal", "type", "none", "ke
 
 
 def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
-    """Return the whole explanation, several lines, no colour. Empty for a right answer that has deleted nothing."""
+    """Return the whole explanation, in several lines without colour; empty for a right answer that deleted nothing."""
     lost = [say(verdict.deleted.key, lang, **verdict.deleted.values)] if verdict.deleted else []
     if verdict.outcome == "right":
         return "\n".join(lost)
@@ -88,13 +88,13 @@ def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) ->
 
 
 def _either(places: Sequence[str], lang: str) -> str:
-    """List pieces of code, with "or" before the last one."""
+    """Join pieces of code with commas, and "or" before the last one."""
     *more, last = (f"`{place}`" for place in places)
     return say("list-or", lang).join(filter(None, [say("list-comma", lang).join(more), last]))
 
 
 def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
-    """Return why the answer may be wrong, if known: a mistake, a likely one, or a near miss."""
+    """Return the known reason why the answer may be wrong: a mistake, a likely mistake, or a near miss."""
     if verdict.together:
         each = "\n".join(f"· {mistake_words(spec, mistake, lang)}" for mistake in verdict.together)
         return say("together", lang, n=len(verdict.together)) + "\n" + each
@@ -105,7 +105,7 @@ def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
 
 
 def mistake_words(spec: Exercise, mistake: str, lang: str, key: str = "mistake") -> str:
-    """Return the name and the explanation of a known mistake, from words.toml, as a message says them."""
+    """Return the message with the name and the explanation of a known mistake, from words.toml."""
     words = exercise_words(spec.folder.parent, spec.exercise).mistakes.get(mistake)
     if not (words and words.name and words.text):
         return mistake
@@ -113,7 +113,7 @@ def mistake_words(spec: Exercise, mistake: str, lang: str, key: str = "mistake")
 
 
 def near_words(near: Message, lang: str) -> str:
-    """Return the sentence of a near miss; a value may itself be words, or several."""
+    """Return the sentence of a near miss; a value to fill in may be a message itself, or several."""
 
     def words(value: object) -> object:
         if isinstance(value, tuple):
@@ -129,9 +129,9 @@ def _line(label: str, text: str, lang: str) -> str:
 
 
 def _difference(difference: Difference | PrintedDifference, none: bool, lang: str) -> tuple[str, list[str], str]:
-    """Return what is said of a difference: a message's key, what came back and what was expected, the message.
+    """Return the description of a difference: a message's key, the result, the expected value, and the message.
 
-    none  whether None is the answer to some inputs
+    none  whether None is the right result for some inputs
     """
     if isinstance(difference, PrintedDifference):
         texts = [
@@ -176,7 +176,7 @@ def _difference(difference: Difference | PrintedDifference, none: bool, lang: st
 
 
 def _beside(difference: Difference, lang: str) -> tuple[str, str]:
-    """Describe both parts, never in the same words: around the number that differs, or with all that is known."""
+    """Describe both parts, never in the same words: the numbers around the difference, or all that is known."""
     both = difference.got, difference.expected
     if difference.at:
         a, b = (show(x, lang, numbers=shown.around(x, difference.at)) for x in both)
@@ -241,6 +241,6 @@ def _stack_lines(stack: str, file: str) -> Sequence[CodeLine]:
 
 
 def _shown(path: str, spec: Exercise) -> str:
-    """Return a path as the learner writes it: from the folder above lessons/, when it lies there."""
+    """Return a path as the learner writes it: relative to the folder above lessons/, if it lies there."""
     p = Path(path)
     return str(p.relative_to(spec.root)) if p.is_relative_to(spec.root) else str(p)

@@ -1,4 +1,4 @@
-"""Show values in a few words, as a learner would write them: arguments, results, expected values."""
+"""Describe values briefly, as a learner would write them: arguments, results, expected values."""
 
 import re
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ FEW = 24  # numbers of an argument that are shown
 
 
 def call(name: str, args: Sequence[Value], lang: str) -> str:
-    """Return the call with its arguments; of long ones the beginning and the end, of small arrays the numbers."""
+    """Return the call with its arguments; long ones are cut in the middle, and small arrays show their numbers."""
     texts = [show(arg, lang, brief=True) + _all_numbers(arg) for arg in args]
     if sum(map(len, texts)) > CALL:
         texts = [show(arg, lang, brief=True) for arg in args]
@@ -51,12 +51,12 @@ def call(name: str, args: Sequence[Value], lang: str) -> str:
 
 
 def arrays(of: Sequence[Value], lang: str) -> str:
-    """Return the types of arrays, wherever they lie: `f32[4, 5], i32[4]`."""
+    """Return the types of arrays, whatever devices they are on: `f32[4, 5], i32[4]`."""
     return say("list-comma", lang).join(_type(x) for x in of if isinstance(x, Array))
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the beginning and the end of a long text, since the decisive part may be in either."""
+    """Return the beginning and the end of a long text, since either may contain the decisive part."""
     most = max(most, 20)
     return text if len(text) <= most else f"{text[: most // 2].rstrip()} … {text[len(text) - most // 2 :].lstrip()}"
 
@@ -93,9 +93,9 @@ def around(x: Value, at: str) -> str:
 
 
 def show(x: Value, lang: str, brief: bool = False, numbers: str = "") -> str:
-    """Return a value in a few words; brief leaves out the numbers of arrays and the longer remarks.
+    """Describe a value briefly. brief: leave out the numbers of arrays and the longer remarks.
 
-    numbers  of an array, in place of the first
+    numbers  those of an array to show, in place of its first numbers
     """
     match x:
         case Array():

@@ -1,1 +1,1 @@
-"""Observe what a function does in a child, as plain data that can be compared elsewhere."""
+"""Observe, in a child, what a function does, as plain data that can be compared elsewhere."""

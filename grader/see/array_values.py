@@ -1,4 +1,4 @@
-"""Arrays as plain data: their bytes, where each block lies, and a few numbers to show."""
+"""Represent arrays as plain data: their bytes, the place of each block, and a few numbers to show."""
 
 import base64
 import math
@@ -14,7 +14,7 @@ Bounds = tuple[tuple[int, int], ...]  # start and stop along each axis
 
 @dataclass(frozen=True)
 class Block:
-    """One rectangular piece of an array: where it lies, and its bytes, which an argument may lack."""
+    """One rectangular piece of an array: its place, and its bytes, which an argument may lack."""
 
     bounds: Bounds
     base64: str | None
@@ -22,7 +22,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Placement:
-    """Over how many devices an array lies, whether each has all of it, which block each one holds, and its layout."""
+    """The placement of an array: number of devices, whether each has all of it, each one's block, and the layout."""
 
     count: int
     copies: bool
@@ -32,12 +32,12 @@ class Placement:
 
 @dataclass(frozen=True)
 class Array(Value):
-    """An array of NumPy, or of JAX, which has a placement unless it is traced.
+    """A NumPy array, or a JAX array, which has a placement unless it is traced.
 
-    blocks   the array as one block; or `partial`, of an array over several processes this one's blocks
-    objects  in place of blocks where they are texts, dates, records
-    first    its first numbers on one line, only to be shown
-    copies   of each block that some devices hold with other bytes: all that is held, each with its first device
+    blocks   the array as one block; if `partial`, this process's blocks of an array over several processes
+    objects  in place of blocks if the elements are strings, dates or records
+    first    the first numbers on one line, only for display
+    copies   for each block whose copies differ, every version, each with the first device that holds it
     """
 
     dtype: str
@@ -57,12 +57,12 @@ class Array(Value):
 
     @property
     def count(self) -> int:
-        """Over how many devices it lies; 1 for an array on the host."""
+        """Return the number of devices over which it lies; 1 for an array on the host."""
         return self.placement.count if self.placement else 1
 
     @property
     def where(self) -> dict[int, Bounds]:
-        """The block of each device; none for an array on the host."""
+        """Return the block of each device; empty for an array on the host."""
         return dict(self.placement.where) if self.placement else {}
 
     @property
@@ -71,18 +71,18 @@ class Array(Value):
         return bool(self.blocks) and all(block.base64 is not None for block in self.blocks)
 
     def numbers(self, block: Block) -> np.ndarray:
-        """Return a block's numbers. Raises ValueError or TypeError when its bytes are not what they should be."""
+        """Return a block's numbers. Raises ValueError or TypeError if its bytes are not what they should be."""
         import ml_dtypes  # noqa: F401 (teaches NumPy the names bfloat16, float8_…)
 
         data = base64.b64decode(block.base64 or "")
         return np.frombuffer(data, np.dtype(self.dtype)).reshape([b - a for a, b in block.bounds])
 
     def whole(self) -> np.ndarray | None:
-        """Return all numbers, where this process has them."""
+        """Return all numbers; None if this process does not have them."""
         return self.numbers(self.blocks[0]) if self.has_numbers and not self.partial else None
 
     def validate(self) -> None:
-        """Raises ValueError where the parts do not fit one another."""
+        """Raise ValueError if the parts do not fit each other."""
         everywhere = tuple((0, n) for n in self.shape)
         numbers = not (self.traced or self.objects is not None)
         if self.jax and not self.traced and self.placement is None:
@@ -102,7 +102,7 @@ class Array(Value):
 
 
 def size(x: Value) -> int:
-    """Return how much of it there is to examine: every number of an array, every item of a tree."""
+    """Return how much there is to examine: every number of an array, every item of a tree."""
     if isinstance(x, Array):
         return max(1, math.prod(x.shape))
     return 1 + sum(map(size, x.items)) if isinstance(x, Tree) else 1

@@ -1,4 +1,4 @@
-"""Stand in for an `Asked` in a sandbox, with a desk that takes its questions through a socket."""
+"""Replace an `Asked` in a sandbox by an object whose questions a desk takes through a socket."""
 
 import contextlib
 import operator
@@ -14,7 +14,7 @@ place = ""  # the socket at which the process that asks outside listens
 
 
 class Asker:
-    """Stands in a room for the n-th `Asked` of the arguments."""
+    """A replacement, in a sandbox, for the n-th `Asked` among the arguments."""
 
     def __init__(self, n: int, name: str, unknown: str) -> None:
         self._n, self._unknown, self.__name__ = n, unknown, name
@@ -31,7 +31,7 @@ class Asker:
 
 
 class Desk:
-    """The room's end of it: takes the questions of the answer's process, and passes them on, one at a time."""
+    """The sandbox's desk: it takes the questions of the answer's process and passes them on, one at a time."""
 
     MOST, LONGEST = 8, 200  # open questions, bytes of one
 
@@ -45,7 +45,7 @@ class Desk:
         self._open: dict[socket.socket, json_lines.Reader] = {}
 
     def questions(self) -> list[tuple[socket.socket, int, int]]:
-        """Return what has been asked since: where the reply goes, of which argument, for which number."""
+        """Return the questions since the last call: the socket for the reply, the argument, and the number."""
         with contextlib.suppress(BlockingIOError):
             while len(self._open) < self.MOST:
                 line, _ = self._door.accept()
@@ -67,7 +67,7 @@ class Desk:
 
     @staticmethod
     def reply(line: socket.socket, text: str) -> None:
-        """Answer a question; a reply is short, so that nobody is waited for."""
+        """Answer a question; a reply is short, so that sending it never blocks."""
         with line, contextlib.suppress(OSError):  # who asked may have gone
             line.setblocking(False)
             json_lines.send(line.fileno(), text.encode() + b"\n")

@@ -1,7 +1,7 @@
 """Find, in the traced program, a collective in a branch that not all devices take, before it waits forever.
 
-Along which axes a value differs from device to device is worked out as shard_map's check does, from the blocks that it
-hands out and from `axis_index`; here also where `check_vma=False` has turned that check off.
+The axes along which a value differs from device to device are found as in shard_map's own check, from the blocks that
+shard_map hands out and from `axis_index`; but this also works if `check_vma=False` has turned that check off.
 """
 
 import linecache
@@ -29,7 +29,7 @@ class Alone:
 
 
 def failure(function: Callable[..., Any], args: tuple[Any, ...], path: str) -> Failure | None:
-    """Return the operation that would never end, with the line of the file `path` that calls it; None without one."""
+    """Return the operation that would never end, with the line of the file `path` that calls it; or None."""
     import jax
 
     program, arrays = of_arrays(function, args)
@@ -57,7 +57,7 @@ def _lines(step: Any, path: str) -> tuple[CodeLine, ...]:
 def _walk(jaxpr: Any, given: Sequence[Axes], alone: Axes, inside: str) -> tuple[Iterator[Alone], list[Axes]]:
     """Find the operations in a traced program that not all devices reach, and the axes along which its results differ.
 
-    given  along which its arguments do · alone: along which devices have parted on the way here, and in what
+    given  the axes along which its arguments differ · alone: those along which devices have parted before, and in what
     """
     known = dict(zip(jaxpr.invars, given, strict=True))
     found: list[Alone] = []
@@ -76,7 +76,7 @@ def _walk(jaxpr: Any, given: Sequence[Axes], alone: Axes, inside: str) -> tuple[
 
 
 def _step(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterable[Alone], list[Axes]]:
-    """Do the same for one operation. Of a scan one iteration is examined, so nothing uncertain is reported."""
+    """Do the same for one operation. Only one iteration of a scan is examined, so nothing uncertain is reported."""
     name, several = step.primitive.name, len(step.outvars)
     if name == "axis_index":
         return (), [_along(step)]
@@ -100,7 +100,7 @@ def _step(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterabl
 
 
 def _while(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterable[Alone], list[Axes]]:
-    """Walk a loop until nothing more differs: it separates devices if its condition differs between them."""
+    """Walk a loop until no more values differ: it separates devices if its condition differs between them."""
     p = step.params
     first, second = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
     asked, fixed, carried = ins[:first], ins[first:second], ins[second:]

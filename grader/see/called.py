@@ -1,4 +1,4 @@
-"""Record how functions among the arguments were called: on which shapes, and on which devices."""
+"""Record how functions among the arguments were called: with which shapes, and on which devices."""
 
 import contextlib
 import functools
@@ -12,14 +12,14 @@ MOST = 4  # different calls of one function that are kept
 
 
 class Watch:
-    """Arguments for one call, in which each plain function records what it is called on."""
+    """The arguments of one call, in which each plain function records the arrays that it is called on."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self._seen: dict[int, list[Called]] = {}
         self.args = tuple(self._watched(place, x) for place, x in enumerate(args))
 
     def calls(self) -> tuple[Called, ...]:
-        """Return the different calls, function by function, in order: the first of many."""
+        """Return the different calls, function by function, in order; of many, only the first."""
         return tuple(call for _, calls in sorted(self._seen.items()) for call in calls)
 
     def _watched(self, place: int, x: Any) -> Any:

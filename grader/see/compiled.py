@@ -1,4 +1,4 @@
-"""Compile a function, traced with its arrays only, and count what the program sends."""
+"""Compile a function, traced with only its arrays, and count what the program sends."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget
 def counted(
     program: Callable[..., Any], arrays: list[Any], args: tuple[Any, ...], budget: Budget | None
 ) -> tuple[Any, Traffic | Unreadable]:
-    """Compile a program of these arrays; return it and what it sends. args: the exercise's; a mesh names axes."""
+    """Compile a program of these arrays; return it and its traffic. args: the exercise's; a mesh names axes."""
     import jax
 
     executable = jax.jit(program).lower(*arrays).compile()
@@ -42,8 +42,8 @@ def counted(
 
 
 def work_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Traffic | None:
-    """What a device multiplies in a function that was called: its operations one after another, as they run, each
-    program among them compiled for the arrays that it is given. None where it cannot be traced or run so.
+    """Return the FLOPs of a device's products in a function that was called: its operations run one after another, and
+    each program among them is compiled for the arrays that it gets. None if it cannot be traced or run in this way.
     """
     import jax
 
@@ -56,7 +56,7 @@ def work_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Traffic | No
 
 
 def _step_by_step(closed: Any, leaves: list[Any]) -> int:
-    """Run a traced function's operations; what a device multiplies in all. Raises ValueError where that is unknown."""
+    """Run a traced function's operations; return the FLOPs of a device's products. Raises ValueError if unknown."""
     import jax
     from jax.extend.core import Literal, jaxpr_as_fun
 
@@ -78,7 +78,7 @@ def _step_by_step(closed: Any, leaves: list[Any]) -> int:
 
 
 def is_data(arg: Any) -> bool:
-    """Return whether an argument is arrays only, which can be traced."""
+    """Return whether an argument consists only of arrays, so that it can be traced."""
     import jax
     import numpy as np
 
@@ -87,7 +87,7 @@ def is_data(arg: Any) -> bool:
 
 
 def of_arrays(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    """Return the function as one of its arrays only, which can be traced, and these arrays."""
+    """Return the function as a function of only its arrays, which can be traced, and these arrays."""
     places = places_of(args)
 
     def program(*arrays: Any) -> Any:
@@ -100,12 +100,12 @@ def of_arrays(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Call
 
 
 def places_of(args: tuple[Any, ...]) -> list[int]:
-    """Return which of the arguments are arrays, or trees of nothing else."""
+    """Return the positions of the arguments that are arrays, or trees of nothing else."""
     return [i for i, arg in enumerate(args) if is_data(arg)]
 
 
 def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Traffic | Unreadable:
-    """Return what a compiled program's text sends, or why that cannot be told. budget: says what else is counted."""
+    """Return the traffic in a compiled program's text, or why it is unknown. budget: says what else to count."""
     from minipod import traffic
     from minipod.hlo import hiding
     from minipod.hlo import text as hlo
@@ -128,7 +128,7 @@ def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Tra
 
 
 def _flops(text: str) -> int | None:
-    """Return what a device multiplies and adds in matrix products; None where that cannot be told."""
+    """Return the FLOPs of a device's matrix products; None if they are unknown."""
     from minipod.hlo import text as hlo
     from minipod.hlo.work import work
 

@@ -1,4 +1,4 @@
-"""Detect changes that a function must not make: to the lists, dicts and NumPy arrays it gets, and JAX's settings."""
+"""Detect changes that a function must not make: to its lists, dicts and NumPy arrays, and to JAX's settings."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Change:
-    """A change: of a setting of JAX, by its name, or else of an argument, by its place."""
+    """A change: of a JAX setting, given by its name, or of an argument, given by its position."""
 
     argument: int | None = None
     setting: str | None = None
@@ -30,7 +30,7 @@ class Before:
 
 
 def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the numbers of arguments whose JAX arrays are all deleted: donated, and their memory taken over."""
+    """Return the positions of arguments whose JAX arrays are all deleted, that is, donated with their memory reused."""
     import jax
 
     lost = []
@@ -46,9 +46,9 @@ def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _state(x: Any) -> object:
-    """Return what differs once a container has other things in it, or in another order, or an array other numbers.
+    """Return a value that changes if the contents of a container, their order, or the numbers of an array change.
 
-    What cannot be changed in place, or only by JAX, which deletes what is donated, is told by its identity.
+    Objects that cannot be changed in place, or only by JAX, which deletes donated arrays, are compared by identity.
     """
     import numpy as np
 

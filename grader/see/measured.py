@@ -1,4 +1,4 @@
-"""Measure an exported program: compile, count and run it on the true arguments, away from its author."""
+"""Measure an exported program: compile, count and run it on the real arguments, away from the submission."""
 
 import base64
 import re
@@ -23,7 +23,7 @@ KNOWN_CALLS = re.compile(
 
 
 class UnknownCall(Exception):
-    """The program calls something that is not known to be harmless; the text is its name."""
+    """Raised if the program calls something that is not known to be harmless; the message is its name."""
 
 
 def measured(result: ProcessResult, name: str, cases: list[tuple[tuple[Any, ...], Budget | None]]) -> ProcessResult:
@@ -68,7 +68,7 @@ def _run(program: Program, args: tuple[Any, ...], budget: Budget | None) -> tupl
 
 
 def _on(exported: Any, leaves: list[Any]) -> Any:
-    """Return the program as a function to compile, even if it makes its own mesh and its arrays lie on one device."""
+    """Return the program as a function to compile, even if it makes its own mesh while its arrays are on one device."""
     import jax
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 

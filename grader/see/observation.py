@@ -1,4 +1,4 @@
-"""Define observations of a file in one process as plain data: each case of each function, and the process's end."""
+"""Define, as plain data, observations of a file in one process: each case of each function, and the process's end."""
 
 import re
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ LEAVES_DEVICES = ("on-host", "piece-by-piece")
 class Failure:
     """An error.
 
-    own   the last lines of the file itself that led to it
-    kind  "exit", "blank" (not begun), "branch" (it was not run: `text`, a collective, stands where not all devices come
-          to, in the `cond` or `while` of `into`), or "error"
-    into  what the file's own code had called
-    more  its words after the first empty line: details, and advice
-    names  what the names in the last of these lines stood for, arguments left out
+    code  the last lines of the file itself that led to the error
+    kind  "exit", "blank" (not begun), "branch" (not run, because not all devices reach the collective `text`, which is
+          in the `cond` or `while` of `into`), or "error"
+    into  the function that the file's own code had called
+    more  the message after the first empty line: details and advice
+    names  the values of the names in the last of these lines, without arguments
     """
 
     type: str
@@ -45,13 +45,13 @@ class Failure:
 
     @property
     def is_timeout(self) -> bool:
-        """Return whether a collective gave up because the other process did not come."""
+        """Return whether a collective gave up because a different process did not come."""
         return LEFT_ALONE.search(self.text) is not None
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One collective of a compiled program; bytes: its array's; times: None where the compiler does not know."""
+    """One collective of a compiled program. bytes: of its array. times: None if the compiler does not know."""
 
     op: str
     bytes: int
@@ -62,8 +62,9 @@ class Transfer:
 class Traffic:
     """The bytes that a device of a compiled program sends, in total and along some axes; None if unknown.
 
-    flops: of a device's matrix products, by `minipod.hlo.work`; None where a loop runs an unknown number of times.
-    Where its budget asks for them: seconds, and temporary as there; exposed: how many collectives nothing can hide.
+    flops: of a device's matrix products, by `minipod.hlo.work`; None if a loop runs an unknown number of times.
+    If the budget asks for them: seconds and temporary, as in `Budget`; exposed: the number of collectives that
+    cannot overlap with a product.
     """
 
     transfers: tuple[Transfer, ...]
@@ -76,20 +77,20 @@ class Traffic:
 
     @property
     def count(self) -> int:
-        """Return how many collectives are carried out, those of unknown loops left out."""
+        """Return how many collectives run, without those in loops of unknown length."""
         return sum(transfer.times or 0 for transfer in self.transfers)
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A compiled program whose traffic cannot be read, and why."""
+    """The traffic of a compiled program that cannot be read, with the reason."""
 
     error: str
 
 
 @dataclass(frozen=True)
 class Called:
-    """A call of the function that is the argument with this number, on these arrays, without their numbers."""
+    """A call of the function at position `argument` of the arguments. on: what it was called on, without numbers."""
 
     argument: int
     on: tuple[Value, ...]
@@ -97,13 +98,13 @@ class Called:
 
 @dataclass(frozen=True)
 class Observation:
-    """One case: what went in, and the value or the failure.
+    """One case: the arguments, and the value or the failure.
 
-    traffic  of a compiled program, and what it computes
-    leaves_devices  how a value came about that left the devices on the way, one of LEAVES_DEVICES
-    changed  what the function should have left as it was
-    given_up  the arguments, by number, whose arrays all are deleted after the call, as donation does
-    called  how it called the functions among its arguments
+    traffic  traffic and work of a compiled program
+    leaves_devices  how the computation left the devices on the way, one of LEAVES_DEVICES
+    changed  the change that the function should not have made
+    given_up  the positions of arguments whose arrays are all deleted after the call, as by donation
+    called  its calls of functions among the arguments
     """
 
     args: tuple[Value, ...]
@@ -119,7 +120,7 @@ class Observation:
 
     @property
     def timed_out(self) -> bool:
-        """Return whether it waited in vain for another process."""
+        """Return whether the call waited in vain for a different process."""
         return self.failure is not None and self.failure.is_timeout
 
     def validate(self) -> None:
@@ -135,7 +136,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Truth:
-    """The value that an oracle gives for one case, or its failure."""
+    """The value that an oracle returns for one case, or its failure."""
 
     value: Value | None = None
     failure: Failure | None = None
@@ -152,10 +153,10 @@ class FileObservation:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """The end of one process, as in `minipod.forked.Result`; if that is "ok", with what it saw of a file.
+    """The end of one process, as in `minipod.forked.Result`; if its status is "ok", with the observations of a file.
 
-    status  "malformed" where what it returned has not the form of a FileObservation
-    begun   how many cases it had begun, where it did not come to its end
+    status  "malformed" if the data that it returned do not have the form of a FileObservation
+    begun   how many cases it had begun, if it did not finish
     """
 
     status: str
@@ -172,7 +173,7 @@ class ProcessResult:
 
 
 def received(result: forked.Result, begun: int = 0) -> ProcessResult:
-    """Decode what a child returned; an answer may have forged it."""
+    """Decode the data that a child returned, which an answer may have forged."""
     try:
         about: dict[str, Any] = {"text": decode(str, result.text), "output": decode(str, result.output)}
         about |= {"ready": decode(bool, result.ready), "seconds": decode(float, result.seconds)}
@@ -186,7 +187,7 @@ def received(result: forked.Result, begun: int = 0) -> ProcessResult:
 
 
 def is_complete(spec: Spec, cases: int, result: ProcessResult) -> bool:
-    """Return whether a process saw all that the exercise asks for, on so many cases, or says how it ended."""
+    """Return whether a process observed all that the exercise needs, in this number of cases, or says how it ended."""
     if result.status != "ok" or result.file.load:
         return result.status != "malformed"
     observed = result.cases(spec.name)
@@ -196,7 +197,7 @@ def is_complete(spec: Spec, cases: int, result: ProcessResult) -> bool:
 
 
 def _is_measured(spec: Spec, case: Observation) -> bool:
-    """Return whether there is what a budget is compared with."""
+    """Return whether it has the figures with which a budget is compared."""
     if spec.how != "jit" or isinstance(case.traffic, Unreadable):
         return True
     budget, traffic = case.budget, case.traffic

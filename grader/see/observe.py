@@ -37,7 +37,7 @@ _turns = itertools.count()
 
 
 def load(path: Path, source: str | None = None) -> types.ModuleType:
-    """Run a Python file as a module of its own; `source` replaces its text."""
+    """Run a Python file as a module of its own. source: replaces its text."""
     module = types.ModuleType("_".join((path.parent.name, path.stem)))
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look their module up
@@ -47,13 +47,13 @@ def load(path: Path, source: str | None = None) -> types.ModuleType:
 
 
 class Begun:
-    """The number of cases begun by each process, in memory shared with children, which may not return."""
+    """The number of cases that each process has begun, in memory shared with children, which may never return."""
 
     def __init__(self, processes: int) -> None:
         self._shared = mmap.mmap(-1, processes)
 
     def next(self) -> None:
-        """In a child: count the start of a case."""
+        """In a child: count that a case begins."""
         import jax
 
         place = jax.process_index()
@@ -66,7 +66,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class Target:
-    """The functions to observe in a file, whose text may be given, too. oracle: whether it is observed first."""
+    """The functions to observe in a file, whose text may be given. oracle: whether to observe the oracle first."""
 
     path: Path
     names: Sequence[str]
@@ -75,7 +75,7 @@ class Target:
 
 
 def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> FileObservation:
-    """Load a file and see its functions. begun: counts the cases that have begun."""
+    """Load a file and observe its functions. begun: counts the cases that have begun."""
     import jax
 
     jax.config.update("jax_traceback_filtering", "off")  # a blank is told by its last frame
@@ -99,7 +99,7 @@ def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = No
 
 
 def encoded(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> object:
-    """Encode the result of `observe_file`, as a child sends it to its parent."""
+    """Encode the result of `observe_file` in the form in which a child sends it to its parent."""
     return encode(observe_file(spec, seed, target, begun))
 
 
@@ -111,8 +111,8 @@ def _cases(
     text: str,
     begun: Begun | None,
 ) -> tuple[Observation, ...]:
-    """What a function does in each case. In a cluster all processes go from case to case together: what one leaves
-    undone must not meet what another does next. After a wait in vain the other cases are not tried."""
+    """Observe a function in each case. In a cluster, all processes go from case to case together, so that a collective
+    that one has left out cannot meet a later one. After a wait in vain, the remaining cases are not tried."""
     cases: list[Observation] = []
     fine, may_part = True, branches.BRANCHES.search(text)
     for args in drawn:
@@ -133,7 +133,7 @@ def _packed(args: tuple[Any, ...]) -> tuple[Value, ...]:
 
 
 def all_fine(mine: bool) -> bool:
-    """Return whether every process of the cluster has come here and is fine."""
+    """Return whether every process of the cluster has reached this point without an error."""
     import jax
 
     turn = next(_turns)
@@ -196,10 +196,10 @@ def _wait_for_prints() -> None:
 
 
 def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
-    """How a function that was called leaves the devices on the way, as a key of messages.toml; None if it does not.
+    """Return how a called function leaves the devices on the way, as a key of messages.toml; None if it does not.
 
-    "on-host": it cannot be traced, because it needs numbers on the host · "piece-by-piece": it moves pieces to single
-    devices one by one. What cannot be traced for another reason is judged by its value alone.
+    "on-host": it cannot be traced, because it needs numbers on the host. "piece-by-piece": it moves pieces to single
+    devices one by one. A function that cannot be traced for a different reason is judged by its value alone.
     """
     import jax
 
@@ -223,7 +223,7 @@ def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str 
 
 
 def failure_of(error: BaseException, path: Path) -> Failure:
-    """Return an error as data: its type, first words, and the lines of `path` that led to it."""
+    """Return an error as data: its type, the beginning of its message, and the lines of `path` that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
     lines: list[CodeLine] = [(f.lineno, f.line or "") for f in frames if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
@@ -242,7 +242,7 @@ MOST_NAMES = 4
 
 
 def _names_in(error: BaseException, path: Path) -> tuple[tuple[str, Value], ...]:
-    """Describe the values of the file's own names in the line that led to an error, except arguments."""
+    """Return the values of the file's own names in the line that led to an error, except arguments."""
     last = None
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == str(path) and frame.f_code.co_name != "<module>":
@@ -262,7 +262,7 @@ def _names_in(error: BaseException, path: Path) -> tuple[tuple[str, Value], ...]
 
 
 class _Tee(io.TextIOBase):
-    """A stream that passes text on, so that endless printing is noticed, and keeps its beginning."""
+    """A stream that keeps the beginning of a text and passes all of it on, so that endless printing is noticed."""
 
     def __init__(self, stream: Any, most: int = 64_000) -> None:
         self.stream, self.most, self.kept, self.size = stream, most, [], 0

@@ -1,4 +1,4 @@
-"""Pack Python objects as `Value`s. An unreadable object raises here, in the process that returned it."""
+"""Pack Python objects as `Value`s. An unreadable object raises an error here, in the process that returned it."""
 
 import base64
 import dataclasses
@@ -83,7 +83,7 @@ def _other(x: Any) -> values.Other:
 
 
 def _is_jax_type(x: Any) -> bool:
-    """Return whether x is jnp.float32 or the like, which are neither dtypes nor classes of NumPy."""
+    """Return whether x is a type such as jnp.float32, which is neither a dtype nor a NumPy class."""
     return isinstance(getattr(x, "dtype", None), np.dtype) and not hasattr(x, "shape")
 
 
@@ -146,7 +146,7 @@ def _parts(x: Any) -> list[Part]:
 
 
 def _drifted(parts: list[Part]) -> tuple[tuple[int, Block], ...]:
-    """Return copies that differ: for each block with different bytes on some devices, each version once."""
+    """Return the copies that differ: for each block with different bytes on some devices, each version once."""
     held: dict[Bounds, dict[bytes, tuple[int, np.ndarray]]] = {}
     for device, bounds, part in parts:
         held.setdefault(bounds, {}).setdefault(part.tobytes(), (device, part))
@@ -163,7 +163,7 @@ def _bounds(index: tuple[slice, ...], shape: tuple[int, ...]) -> Bounds:
 
 
 def _array(x: np.ndarray, data: bool) -> Array:
-    """Pack an array on the host, whole."""
+    """Pack a whole array on the host."""
     if x.dtype.hasobject or x.dtype.kind in "SUMm" or x.dtype.type is np.void:  # texts, dates, records: no numbers
         objects = tuple(pack(v) for v in x.ravel()[:100])
         return Array(x.dtype.name, x.shape, objects=objects, first=repr(x.ravel()[:4].tolist())[:60])
@@ -179,7 +179,7 @@ def _block(bounds: Bounds, x: np.ndarray, data: bool) -> Block:
 
 
 def _first(x: np.ndarray, most: int = 6) -> str:
-    """Return the first numbers on one line: `[0.25 1.5 …]`, `2.5` for no dimension."""
+    """Return the first numbers on one line: `[0.25 1.5 …]`; `2.5` for an array without dimensions."""
     flat = x.ravel()[:most]
     if x.dtype.name in ("bfloat16",) or x.dtype.name.startswith("float8"):
         flat = flat.astype(np.float32)

@@ -1,7 +1,7 @@
-"""Export a traced function as a program that leaves its process; measured.py compiles, counts and runs it.
+"""Export a traced function as a program that can leave its process; measured.py compiles, counts and runs it.
 
-So a submission's process says only which program it made. What that sends, what it returns and where its results lie
-is seen by a process in which nothing of the submission runs.
+So a submission's process says only which program it made. A process in which nothing of the submission runs observes
+what the program sends, what it returns, and where its results lie.
 """
 
 import base64
@@ -17,8 +17,8 @@ MOST_BYTES = 2 << 20  # of a program
 
 @dataclass(frozen=True)
 class Program(Value):
-    """A placeholder for a value until the program has run: the program as `jax.export` writes it, in base64, and the
-    value that it will return, with `Other("Result", …)` in place of its arrays."""
+    """A placeholder for a value until the program has run: the program in the format of `jax.export`, in base64, and
+    the value that it will return, with `Other("Result", …)` in place of its arrays."""
 
     base64: str
     result: Value
@@ -29,7 +29,7 @@ class Program(Value):
 
 
 class Result:
-    """Stands for the n-th array that a program returns."""
+    """A placeholder for the n-th array that a program returns."""
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -41,8 +41,8 @@ class Result:
 def export(function: Callable[..., Any], arrays: list[Any]) -> Program:
     """Trace a function of arrays, of which only shape, dtype and layout are used.
 
-    Raises what tracing raises, and ValueError for a program that is too large. What it prints with jax.debug is left
-    out, as this would call back to Python.
+    Raises the errors of tracing, and ValueError for a program that is too large. Printing with jax.debug is left out,
+    because it would call back to Python.
     """
     import jax
     from jax import export as jax_export
@@ -72,7 +72,7 @@ def export(function: Callable[..., Any], arrays: list[Any]) -> Program:
 
 
 class _silent:
-    """Within the block jax.debug.print and jax.debug.callback do nothing."""
+    """A block in which jax.debug.print and jax.debug.callback do nothing."""
 
     def __enter__(self) -> None:
         import jax
@@ -89,7 +89,7 @@ class _silent:
 
 
 def filled(result: Value, arrays: Sequence[Value]) -> Value:
-    """Return a program's result with its arrays put in. Raises IndexError or ValueError where they do not fit."""
+    """Return a program's result with its arrays filled in. Raises IndexError or ValueError if they do not fit."""
     if isinstance(result, Other) and result.name == Result.__name__:
         return arrays[int(result.repr)]
     if isinstance(result, Tree):

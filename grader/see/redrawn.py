@@ -1,7 +1,7 @@
-"""Draw one argument again, in the same shape and dtype, from its own values; the others stay.
+"""Draw one argument again, with the same shape and dtype, from its own values; the others stay the same.
 
-Which can be: arrays, and dicts, lists and tuples of nothing but arrays and floats; a float by itself. Where no call has
-an array, a mesh or a function, also whole numbers, texts and lists of such, which are no sizes there.
+This can be done for arrays, floats, and dicts, lists and tuples of nothing else. If no call has an array, a mesh or a
+function, it can also be done for integers, strings and lists of them, which are not sizes then.
 """
 
 import zlib
@@ -17,7 +17,7 @@ Args = tuple[Any, ...]
 
 
 def places(names: Sequence[str], cases: Sequence[Args]) -> dict[str, Place]:
-    """Return what can be drawn again in every case, by its name in code: `b1`, `params["w"]`."""
+    """Return the arguments, and parts of them, that can be drawn again in every case: `b1`, `params["w"]`."""
     result: dict[str, Place] = {}
     plain = are_plain(cases)
     for i, name in enumerate(names):
@@ -37,11 +37,11 @@ def are_plain(cases: Sequence[Args]) -> bool:
 
 
 def redrawn(args: Args, place: Place, draw: int, about: object, others: Sequence[Any]) -> Args | None:
-    """Return the arguments, copied, with another value at this place; None if there is none.
+    """Return a copy of the arguments with a different value at this place; None if there is none.
 
-    draw    below DRAWS; of an array's entries half are drawn anew, then the others, then all: each of them counts
-    about   what the draw is for: the same gives the same
-    others  what this argument is in other calls: what has no numbers of its own to draw from is one of these
+    draw    number of the draw, below DRAWS: first half of an array's entries change, then the other half, then all
+    about   the purpose of the draw: equal ones give equal values
+    others  values of this argument in other calls; one without numbers of its own to draw from becomes one of these
     """
     i, key = place
     new, n = list(copied(args)), iter(range(1_000_000))
@@ -63,7 +63,7 @@ def redrawn(args: Args, place: Place, draw: int, about: object, others: Sequence
 
 
 def _other(old: Any, draw: int, about: object, others: Sequence[Any], key: str | None) -> Any:
-    """Return what else an argument, or its entry, is in other calls."""
+    """Return a different value that the argument, or its entry, has in other calls."""
     every = others if key is None else [x[key] for x in others if key in x]
     values = {repr(x): x for x in every if repr(x) != repr(old)}
     if len(values) < DRAWS:
@@ -73,12 +73,12 @@ def _other(old: Any, draw: int, about: object, others: Sequence[Any], key: str |
 
 
 def copied(args: Args) -> Args:
-    """Copy the arguments, so that a call can donate or change its own."""
+    """Copy the arguments, so that each call can donate or change its own."""
     return tuple(_mapped(x, lambda leaf: _like(leaf, np.array(leaf)) if _is_array(leaf) else leaf) for x in args)
 
 
 class _AllAlikeError(ValueError):
-    """There are too few values to choose from."""
+    """Raised if there are too few values to choose from."""
 
 
 def _generator(*about: object) -> np.random.Generator:
@@ -113,7 +113,7 @@ def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _drawn(x: Any, draw: int, half: np.random.Generator, rng: np.random.Generator) -> Any:
-    """Draw a number, or an array, anew. half: gives the half of the entries, the same for each draw."""
+    """Draw a number or an array again. half: returns the half of the entries to change, the same for each draw."""
     if type(x) is float:
         return x * rng.uniform(*FACTORS[draw])
     old = np.asarray(x)
@@ -136,7 +136,7 @@ def _drawn(x: Any, draw: int, half: np.random.Generator, rng: np.random.Generato
 
 
 def _like(x: Any, numbers: np.ndarray) -> Any:
-    """Return an array of these numbers, where x lies."""
+    """Return an array of these numbers with the placement of x."""
     import jax
 
     if isinstance(x, np.ndarray):

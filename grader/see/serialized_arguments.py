@@ -1,8 +1,8 @@
-"""Turn arguments into bytes: drawn in one process, equal in another that lacks the tests that drew them.
+"""Serialize arguments: they are drawn in one process, and restored in another that lacks the tests.
 
-What a test or its lesson defines (a function to apply, a small class) goes along by value, as cloudpickle does it;
-arrays go as their shards, devices by their numbers. Bytes of this kind are only ever read where they may run code: in a
-room, and only those that the grader wrote.
+Objects that a test or its lesson defines (a function to apply, a small class) are serialized by value, with
+cloudpickle, arrays as their shards, and devices as their numbers. Restoring such bytes may run code, so it is done
+only in a sandbox, and only with bytes that the grader wrote.
 """
 
 import io
@@ -18,9 +18,9 @@ from grader.see.asking import Asker
 
 
 def dumps(cases: list[tuple[Any, ...]], kept: list[Asked]) -> bytes:
-    """Return the cases as bytes. TypeError or PicklingError for what cannot leave its process: an open file, a lock.
+    """Return the cases as bytes. TypeError or PicklingError for objects that cannot leave a process, such as a lock.
 
-    kept  is filled with the arguments that stay here, to be asked; in the bytes stands who asks them, by number
+    kept  is filled with the arguments that stay here; the bytes have an `Asker` with their number instead
     """
     if lessons := sys.modules.get("lessons"):  # a room has no lessons to import it from
         cloudpickle.register_pickle_by_value(lessons)
@@ -42,7 +42,7 @@ def blanked(args: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
 
 
 class _Pickler(cloudpickle.Pickler):
-    """cloudpickle's, which also knows arrays and devices, and what does not go along."""
+    """A pickler that extends cloudpickle's to arrays, devices, and arguments that stay behind."""
 
     def __init__(self, out: io.BytesIO, kept: list[Asked]) -> None:
         super().__init__(out)
@@ -62,7 +62,7 @@ class _Pickler(cloudpickle.Pickler):
 
 
 def _reduced(x: Any) -> tuple[Any, ...]:
-    """Return how to make this array again: from one process's shards, each with its device's number."""
+    """Return how to restore this array from one process's shards, each with the number of its device."""
     import jax
     import jax.numpy as jnp
 

@@ -1,6 +1,6 @@
 """Represent Python values as plain data, so that an answer observed in one process can be compared in another.
 
-What is only there to be shown does not count when values are compared with ==. Arrays: array_values.py.
+Fields that are only for display do not count when values are compared with ==. Arrays: see array_values.py.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class Value:
 
     @property
     def kind(self) -> str:
-        """Return the name of its type as a learner knows it."""
+        """Return the name of the type as a learner knows it."""
         return self.type_name
 
 
@@ -88,7 +88,7 @@ class Mesh(Value):
 
 @dataclass(frozen=True)
 class Sharding(Value):
-    """A NamedSharding, which has a mesh, or another, of which only the devices are known."""
+    """A NamedSharding, which has a mesh, or a different sharding, of which only the devices are known."""
 
     type_name: ClassVar[str] = "Sharding"
     type: str
@@ -126,7 +126,7 @@ class Tree(Value):
 
     @property
     def labels(self) -> list[Any]:
-        """Return how each item is called in a path: its key, or its place."""
+        """Return the name of each item in a path: its key, or its position."""
         return list(range(len(self.items)))
 
 
@@ -165,7 +165,7 @@ class Dict(Tree):
         return list(map(_label, self.keys))
 
     def in_order_of(self, other: "Dict") -> "Dict | None":
-        """Return the same dict with its keys in another's order; None if the keys differ."""
+        """Return the same dict with its keys in the order of `other`; None if the keys differ."""
         items = dict(zip(self.keys, self.items, strict=True))
         if len(self.keys) != len(other.keys) or items.keys() != set(other.keys):
             return None
@@ -191,7 +191,7 @@ class Node(Tree):
 
 @dataclass(frozen=True)
 class Other(Value):
-    """Anything else. called: the name of a function or class; repr: only to be shown."""
+    """Anything else. called: the name of a function or class. repr: only for display."""
 
     name: str
     called: str | None
@@ -203,7 +203,7 @@ class Other(Value):
 
 
 def leaves(x: Value, path: str = "") -> dict[str, Value]:
-    """Return the leaves of a tree by path, spelled as in `Difference.path`."""
+    """Return the leaves of a tree by path, written as in `Difference.path`."""
     if not isinstance(x, Tree) or isinstance(x, Slice):
         return {path: x}
     result: dict[str, Value] = {}

@@ -1,6 +1,6 @@
 """Turn dataclasses into JSON data, and back.
 
-`decode` takes nothing for granted: what comes from a learner's process may be forged.
+`decode` takes nothing for granted, because data from a learner's process may be forged.
 """
 
 import dataclasses
@@ -16,11 +16,11 @@ _PLAIN = (bool, int, float, str, types.NoneType)
 
 
 class Malformed(ValueError):
-    """The error of data that does not have the form of the class."""
+    """Raised for data that do not have the form of the class."""
 
 
 def encode(x: Any) -> Any:
-    """Turn a dataclass, or a container of such, into JSON data; each carries the name of its class."""
+    """Turn a dataclass, or a container of dataclasses, into JSON data; each contains the name of its class."""
     if isinstance(x, _PLAIN):
         return x
     if isinstance(x, tuple | list):
@@ -33,9 +33,9 @@ def encode(x: Any) -> Any:
 
 
 def decode(kind: type[T], data: object) -> T:
-    """Restore a `kind` from what `encode` made of it. A class with subclasses stands for any of them.
+    """Restore an object of the class `kind` from the data that `encode` made. A base class stands for any subclass.
 
-    Raises Malformed, also where the object's own `validate` does.
+    Raises Malformed, also if the object's own `validate` raises.
     """
     try:
         return _decoded(kind, data)
@@ -106,7 +106,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 @functools.cache
 def _named(kind: type) -> dict[str, type]:
-    """Return the dataclasses that a class stands for, by name."""
+    """Return the dataclasses for which a class stands, by name."""
     kinds = {kind.__name__: kind} if dataclasses.is_dataclass(kind) else {}
     for inner in kind.__subclasses__():
         kinds |= _named(inner)

@@ -22,7 +22,7 @@ class Choice:
 
     data, model: sizes of the mesh axes. held: bytes, from the formulas. most: bytes that a compiled step may need if
     attention writes its scores to memory and the head computes logits of `VOCABULARY` tokens. room: bytes that a
-    program may use. sent: bytes by mesh axis. seconds: of a step.
+    program may use. sent: bytes by mesh axis. seconds: time of a step.
     """
 
     name: str

@@ -47,9 +47,9 @@ class Pace:
 class Message:
     """One kind of collective in a step.
 
-    name: "weights", "gradients", "sums", "keys", "tokens" or "handed on". bytes: of the array of one collective, as
-    `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: total bytes that a device sends in a step.
-    seconds: total time of these collectives in a step. known: as in `Pace`.
+    name: "weights", "gradients", "sums", "keys", "tokens" or "handed on". bytes: size of the array of one collective,
+    as `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: total bytes that a device sends in a
+    step. seconds: total time of these collectives in a step. known: as in `Pace`.
     """
 
     name: str
@@ -66,8 +66,8 @@ class Message:
 class Design:
     """A layout of a model on a slice. Figures are for one device.
 
-    sizes: of all `AXES`. held: bytes, by what they hold. most: bytes that a compiled step may need, see `CLOSE`. room:
-    bytes that a program may use. messages: what a step sends. seconds: of a step.
+    sizes: those of all `AXES`. held: bytes, by what they hold. most: bytes that a compiled step may need, see `CLOSE`.
+    room: bytes that a program may use. messages: what a step sends. seconds: time of a step.
     """
 
     sizes: Mapping[str, int]
@@ -111,7 +111,7 @@ def design(of: Model, on: Slice | str, **sizes: int) -> Design:
 
 
 def verdict(held: float, most: float, room: float) -> bool | None:
-    """Return whether a layout fits that holds `held` bytes by the formulas, up to `most` once compiled; None: maybe."""
+    """Return whether a layout fits; `held`: bytes by the formulas, `most`: bytes once compiled; None: perhaps."""
     return None if held <= room < most else held <= room
 
 
@@ -179,7 +179,7 @@ def _messages(of: Model, by: dict[str, int], on: Slice) -> Iterator[tuple[str, s
 
 
 def _pipeline(of: Model, by: Mapping[str, int]) -> tuple[int, int, int]:
-    """Layers of a stage, ticks, and microbatches: with stages, one for each sequence of a device."""
+    """Return the layers of a stage, the ticks and the microbatches: with stages, one for each sequence of a device."""
     micro = of.rows // (by["data"] * by["fsdp"] * by["expert"]) if by["stage"] > 1 else 1
     return of.layers // by["stage"], micro + by["stage"] - 1, micro
 
@@ -198,7 +198,7 @@ def _width(of: Model, by: Mapping[str, int]) -> float:
 
 
 def _own(of: Model, by: Mapping[str, int]) -> float:
-    """Parameters of a device before fsdp divides them."""
+    """Return the parameters of a device before fsdp divides them."""
     return (of.params - of.spread + of.spread / by["expert"]) / by["tensor"] / by["stage"]
 
 
@@ -209,10 +209,10 @@ def _scores(of: Model, by: Mapping[str, int]) -> float:
 
 
 def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
-    """Bytes by what they hold: the optimizer's state; gradients (with stages, the sum and those of one tick); the copy
-    of the weights for arithmetic; the gathered weights of one layer (with stages, of all), and one layer's gradient
-    before it is scattered; the input of each layer (with stages, for every tick); and the activations inside one layer,
-    or inside all if none is recomputed.
+    """Return bytes by what they hold: the optimizer's state; gradients (with stages, the sum and those of one tick);
+    the copy of the weights for arithmetic; the gathered weights of one layer (with stages, of all), and one layer's
+    gradient before it is scattered; the input of each layer (with stages, for every tick); and the activations inside
+    one layer, or inside all if none is recomputed.
     """
     layers, ticks, micro = _pipeline(of, by)
     params, whole = _own(of, by) / by["fsdp"], _own(of, by) if by["fsdp"] > 1 else 0.0
@@ -229,8 +229,8 @@ def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
 
 
 def _moved(of: Model, by: Mapping[str, int]) -> float:
-    """Bytes to and from memory. Weights are read three times, forward and for both products of the backward pass, and
-    written if they are gathered; the state is read and written; activations and scores are counted, too."""
+    """Return the bytes to and from memory. Weights are read three times, forward and for both products of the backward
+    pass, and written if they are gathered; the state is read and written; activations and scores are counted, too."""
     layers, ticks, micro = _pipeline(of, by)
     params, idle = _own(of, by), ticks / micro
     weights = (5 if by["fsdp"] > 1 else 3) * of.weight * params * ticks
@@ -239,8 +239,9 @@ def _moved(of: Model, by: Mapping[str, int]) -> float:
 
 
 def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:
-    """Seconds of arithmetic: two FLOPs for each parameter and token, and those of attention, once forward, twice
-    backward, and once more if layers are recomputed. Idle ticks of a stage count: its devices wait or compute in vain.
+    """Return the seconds of arithmetic: two FLOPs for each parameter and token, and those of attention, once forward,
+    twice backward, and once more if layers are recomputed. Idle ticks of a stage count: its devices wait or compute in
+    vain.
     """
     forward = 2 * of.used + 4 * of.layers * of.width * of.length * (of.length > 1)
     whole = (4 * forward - 2 * of.last * of.params) if of.again else 3 * forward

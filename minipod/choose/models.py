@@ -1,4 +1,4 @@
-"""Models in training, described by the few numbers that the formulas need; and some published models."""
+"""Describe models in training by the few numbers that the formulas need, and list some published models."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ ROOM = 1.25  # capacity of an expert, relative to its share if all experts got e
 class Model:
     """A transformer in training, of `layers` equal layers.
 
-    params: of all layers, experts included. rows, length: sequences of the whole batch, tokens per sequence.
+    params: number in all layers, experts included. rows, length: sequences of the whole batch, tokens per sequence.
     sums: all-reduces of activations per layer and step with tensor parallelism, half forward, half backward; if layers
         are recomputed, the forward all-reduces are repeated, except the last one of each layer.
     weight, gradient: bytes per element as it is sent. state: bytes per parameter kept between steps: the parameter
@@ -51,7 +51,7 @@ class Model:
 
     @property
     def used(self) -> float:
-        """Parameters by which a token is multiplied, including the unused capacity of experts."""
+        """Return the number of parameters that multiply a token, including the unused capacity of experts."""
         return self.params - self.spread + (self.spread * self.each / self.experts * ROOM if self.experts else 0)
 
 
@@ -59,8 +59,8 @@ class Model:
 class Shape:
     """A published model: its layers, without embedding and head.
 
-    width: of activations, and of all heads together. groups: heads of keys and values. hidden: units of an MLP, or of
-    one expert, with three matrices. experts: per layer, 0 for a dense model; each: experts per token.
+    width: that of activations, and of all heads together. groups: heads of keys and values. hidden: units of an MLP, or
+    of one expert, with three matrices. experts: per layer, 0 for a dense model; each: experts per token.
     """
 
     layers: int
@@ -73,7 +73,7 @@ class Shape:
 
     @property
     def spread(self) -> int:
-        """Parameters in experts."""
+        """Return the number of parameters in experts."""
         return self.layers * self.experts * 3 * self.width * self.hidden
 
     @property
@@ -86,7 +86,7 @@ class Shape:
     def model(self, rows: int, length: int, scores: bool = False) -> Model:
         """Return the model in training, with Adam in f32 and all else in bf16.
 
-        rows, length: of the batch. scores: whether attention writes its scores to memory, see `Model.heads`.
+        rows, length: as in `Model`. scores: whether attention writes its scores to memory, see `Model.heads`.
         """
         kv = 2 * self.groups / self.heads
         times = self.each * ROOM if self.experts else 1

@@ -70,8 +70,8 @@ def _wrap(tell: Callable[..., None]) -> None:
 def _until_the_service_ends(address: str) -> Iterator[None]:
     """Shut down inside: afterwards process 0's service is gone, so that a second join reaches the next one.
 
-    JAX's processes leave together, and process 0 ends its service only after that. A gRPC server greets who connects,
-    and says goodbye when it ends.
+    JAX's processes leave together, and process 0 ends its service only after that. A gRPC server sends a greeting to
+    every client that connects, and a goodbye when it ends.
     """
     with contextlib.ExitStack() as stack:
         connection = None

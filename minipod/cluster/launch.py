@@ -32,7 +32,7 @@ LEFT = 5.0  # seconds in a wait of JAX, once another has finished: then they wai
 
 
 class ClusterError(RuntimeError):
-    """The error of a failed process: the first failure in one sentence, then the output. `run`: the `Run` with both."""
+    """Raised if a process fails: the first failure in one sentence, then the output. `run`: the `Run` with both."""
 
     def __init__(self, run: Run):
         super().__init__(str(run.first_failure) + "\n" + run.printed())
@@ -59,7 +59,7 @@ def run(
 
     program  a path, looked up in the current folder, then next to the running script; with `module` true, the name of
              a module
-    arguments  of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
+    arguments  those of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
              the number of processes, and a free address for process 0. `{{name}}` gives `{name}`; other braces stay
     limit    seconds after which all processes are ended
     check    whether to raise ClusterError when a process fails

@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
 
 class TwoLaunchers(ValueError):
-    """The error of two launchers that disagree about this process; the message names them."""
+    """Raised if two launchers disagree about this process; the message names them."""
 
 
 def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:

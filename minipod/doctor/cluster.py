@@ -24,7 +24,7 @@ from minipod.doctor.taking_part import NoCluster, Part, facts
 
 GRACE = 3.0  # seconds for the others once one has ended, and for an answer about the state
 OUTSIDE = (
-    "--cluster: this process is in no cluster; start it by a launcher: `srun minipod doctor --cluster`, "
+    "--cluster: this process is not in a cluster; start it with a launcher: `srun minipod doctor --cluster`, "
     "`mpirun minipod doctor --cluster`, `minipod run -m minipod doctor --cluster`"
 )
 
@@ -88,7 +88,7 @@ def _help(part: Part, limit: float) -> int:
 
 
 def _wait(part: Part, lines: Iterable[Line], seconds: float) -> None:
-    """Until our own part or another process says something."""
+    """Wait until our own part or another process sends a message."""
     descriptors = [part.fd] if part.ended is None else []
     select.select([*descriptors, *(line.socket for line in lines if not line.gone)], [], [], seconds)
 
@@ -153,7 +153,7 @@ def _listen(lines: dict[int, Line], steps: dict[int, dict[str, Any]]) -> None:
             for message in line.messages():
                 steps[process] |= message.pop("steps", {}) | message
         except Lost:
-            steps[process] |= {"ended": "its doctor has gone"}
+            steps[process] |= {"ended": "its doctor has ended"}
 
 
 def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[int, str]:

@@ -20,7 +20,7 @@ PINGS = 8  # to find the clocks' offset: the quickest answer is the truest
 
 
 class Lost(ConnectionError):
-    """The error of a lost connection; the message gives the reason."""
+    """Raised when a connection is lost; the message gives the reason."""
 
 
 @dataclass

@@ -99,7 +99,7 @@ def _versions(gathered: Gathered) -> list[Finding]:
     rows = []
     for name in gathered.names("versions"):
         if difference := gathered.difference(gathered.of_each("versions", name)):
-            advice = f"all processes need the same version of {name}: otherwise their programs differ"
+            advice = f"install the same version of {name} for all processes: otherwise their programs differ"
             rows.append(Finding(name, difference, advice))
     if difference := gathered.difference(gathered.of_each("python")):
         advice = "each Python has its own packages: use the same Python everywhere"
@@ -114,7 +114,9 @@ def _settings(gathered: Gathered) -> list[Finding]:
     rows = []
     for name in gathered.names("settings"):
         if difference := gathered.difference(gathered.of_each("settings", name)):
-            advice = f"set {name} to the same everywhere; the launcher can pass it on (`mpirun -x {name}`; srun does)"
+            advice = (
+                f"set {name} to the same value everywhere; a launcher can pass it on (`mpirun -x {name}`; srun does)"
+            )
             if name in MAY_DIFFER:
                 advice = "correct if each process gets its own devices; otherwise set it to the same value everywhere"
             rows.append(Finding(name, difference, advice, needed=name not in MAY_DIFFER))

@@ -1,7 +1,7 @@
 """Find the processes on each NVIDIA GPU with `nvidia-smi`: two of one cluster, or others that hold memory.
 
-Seen on an H100: at their first collective NCCL refuses two processes on one GPU («Duplicate GPU detected»), or one of
-them ends with RESOURCE_EXHAUSTED before, for the other has taken three quarters of the memory.
+Seen on an H100: at their first collective NCCL refuses two processes on one GPU ("Duplicate GPU detected"), unless one
+of them has already ended with RESOURCE_EXHAUSTED, because the other had taken three quarters of the memory.
 """
 
 import contextlib

@@ -94,7 +94,7 @@ def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) ->
 
 
 def look(env: Mapping[str, str], *arguments: str) -> Look:
-    """Run `minipod.doctor.look` in a new process: its exit code, its last line, and what it reported."""
+    """Run `minipod.doctor.look` in a new process; return its exit code, its last line, and what it reported."""
     code, last_line, output = _run((*LOOK, *arguments), env)
     facts: dict[str, Any] = {}
     for line in output.splitlines():
@@ -134,7 +134,7 @@ def pretend_hosts() -> Finding:
 
 
 def _run(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run a new Python: its exit code, its last line or the line that names its error, and all that it printed."""
+    """Run a new Python; return its exit code, its last line or the line that names its error, and all its output."""
     command = [sys.executable, *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=env)

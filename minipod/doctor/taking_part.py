@@ -30,7 +30,7 @@ FINALIZE = 10.0  # seconds that MPI has to end
 
 
 class NoCluster(ValueError):
-    """The error of a detector that finds no cluster here, or not all it needs; the message is one sentence."""
+    """Raised if JAX's detector finds no cluster, or not all that it needs; the message is one sentence."""
 
 
 class Part:

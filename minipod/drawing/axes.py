@@ -9,7 +9,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass
 class Axis:
-    """low, high: the range, as exponents of ten if `log`. ticks: (value, label)."""
+    """The axis of a chart. low, high: the range, as exponents of ten if `log`. ticks: (value, label)."""
 
     low: float
     high: float
@@ -24,7 +24,7 @@ class Axis:
 def axis(values: Sequence[float], log: bool, most: int, tight: bool = False, whole: bool = False) -> Axis:
     """Make an axis for finite `values` (positive if `log`) with about `most` ticks.
 
-    tight: it ends at the values' ends, not at a tick. whole: ticks are whole numbers.
+    tight: whether it ends at the values' ends, not at a tick. whole: whether ticks are whole numbers.
     """
     low, high = (math.log10(f(values)) if log else f(values) for f in (min, max))
     if high - low < 1e-12 * max(1.0, abs(high)):

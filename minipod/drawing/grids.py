@@ -1,4 +1,4 @@
-"""Grids of cells, in one panel or several, written directly as SVG."""
+"""Draw grids of cells, in one panel or several, directly as SVG."""
 
 import math
 from collections.abc import Callable, Sequence

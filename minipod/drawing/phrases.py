@@ -1,4 +1,4 @@
-"""Descriptions of pictures as data: phrases, each a key with its values, which templates turn into any language.
+"""Describe pictures as data: phrases, each a key with its values, which templates turn into any language.
 
     ["has", 1, ["device", 4, "4–7"]]    →    host 1 has devices 4–7
 
@@ -107,7 +107,7 @@ def caption(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word:
 
 
 def devices(ids: Sequence[int], most: int = 6) -> Phrase:
-    """`device 3`, `devices 0, 1`, `devices 0–3`; after `most` parts the rest is `…`."""
+    """Return `device 3`, `devices 0, 1` or `devices 0–3`; after `most` parts, the rest is `…`."""
     return ["device", len(ids), ", ".join(_short(runs(ids), most))]
 
 
@@ -121,7 +121,7 @@ def _short(parts: Sequence[Phrase], most: int) -> list[Phrase]:
 
 
 def runs(ids: Sequence[int]) -> list[str]:
-    """`[0, 1, 2, 3, 8]` → `["0–3", "8"]`: consecutive numbers, three or more, become a range."""
+    """Return `["0–3", "8"]` for `[0, 1, 2, 3, 8]`: three or more consecutive numbers become a range."""
     result: list[list[int]] = []
     for i in ids:
         if result and i == result[-1][-1] + 1:
@@ -132,5 +132,5 @@ def runs(ids: Sequence[int]) -> list[str]:
 
 
 def few(count: int, most: int) -> list[int | None]:
-    """`range(count)`, or its first ones, None for those left out, and the last."""
+    """Return `range(count)`, or its first numbers, None for those left out, and the last number."""
     return list(range(count)) if count <= most else [*range(most - 2), None, count - 1]

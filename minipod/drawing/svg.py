@@ -1,4 +1,4 @@
-"""Small SVG that can stand inline in any page: the palette, the style that pictures share, `Canvas` and `Picture`.
+"""Make small SVG that any page can contain: the palette, the style that pictures share, `Canvas` and `Picture`.
 
 Each label is a `<text>` element of its own, so that it can be translated; `LABELS` is the whole vocabulary. Colours are
 CSS custom properties with fallbacks (`--minipod-ink`, `--minipod-shard-0` …), so that pictures follow a page's light or
@@ -91,7 +91,7 @@ def text_width(text: str, size: float = 13.0, code: bool = False) -> float:
 class Picture:
     """A picture. A notebook shows it at the end of a cell; `print` gives its alt text.
 
-    svg: one `<svg class="minipod">` element that can stand in any HTML page. alt: its description.
+    svg: one `<svg class="minipod">` element that any HTML page can contain. alt: its description.
     """
 
     svg: str
@@ -197,7 +197,7 @@ class Canvas:
 
 
 def number(value: Any) -> str:
-    """Two decimals at most, no trailing zeros."""
+    """Format a number with at most two decimals, without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
@@ -212,7 +212,7 @@ def _pattern(kind: int) -> str:
 def data(markup: str) -> dict[str, Any]:
     """Return the description of the first picture in HTML or SVG; {} if there is none.
 
-    Of the first frame of a player: the description of the player.
+    For the first frame of a player, it is the description of the player.
     """
     match = _DATA.search(markup)
     kept = json.loads(match[1]) if match else {}

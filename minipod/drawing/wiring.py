@@ -1,4 +1,4 @@
-"""Boxes in a grid with lines between them; each line that leaves its row or column has a lane of its own."""
+"""Draw boxes in a grid with lines between them; each line that leaves its row or column has a lane of its own."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ class Stage:
         return True
 
     def send(self, a: Place, b: Place, back: bool, look: str) -> None:
-        """Add an arrow from `a` to `b`, straight between neighbours. back: there is also one from `b` to `a`."""
+        """Add an arrow from `a` to `b`, straight between neighbours. back: there is also an arrow from `b` to `a`."""
         (ra, ca), (rb, cb) = a, b
         if abs(ra - rb) + abs(ca - cb) == 1:
             self.straight.add("across" if ra == rb else "down")
@@ -102,7 +102,7 @@ class Stage:
         return all(text_width(label) <= self.wide - 8 for label in self.labels.values())
 
     def draw(self, canvas: Canvas, y: float, long: bool, titles: Sequence[str] = ()) -> None:
-        """Boxes and wires from `y` down. long: whole labels, not only their numbers; titles: of the slices."""
+        """Draw boxes and wires from `y` down. long: whole labels, not only their numbers; titles: of the slices."""
         self.canvas = canvas
         if titles:
             for i, title in enumerate(titles):
@@ -167,7 +167,7 @@ class Stage:
             self._dot((x, level), look)
 
     def _arcs(self, kind: str, lane: int, places: Sequence[Place], look: str) -> None:
-        """Arcs with a head at both ends; further apart is deeper. The heads at a box stand side by side."""
+        """Draw arcs with a head at both ends, deeper for boxes further apart. The heads at a box are side by side."""
         step = min(8.0, ((self.wide if kind == "row" else HIGH) - 8) / max(1, len(places) - 1))
         for i, j in combinations(range(len(places)), 2):
             # At box k the head for partner p is number p, or p - 1 beyond the box itself

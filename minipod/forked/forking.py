@@ -108,7 +108,7 @@ def run(
 ) -> list[Result]:
     """Call `function` in each of `processes` forked children with `devices` simulated devices each, and wait.
 
-    devices   None: those of the machine, which perhaps only one process at a time can use
+    devices   None: those of the machine; possibly only one process at a time can use them
     function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
     seconds   the limit on the wall clock
     memory    GiB that a child may use beyond what JAX has after its start, and all that it starts together (Linux)
@@ -132,7 +132,7 @@ def start(
 ) -> Job:
     """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped.
 
-    collective  seconds that one waits for the other processes
+    collective  seconds that a collective waits for the other processes
     grace       seconds that the other processes get once one has died
     places      the hosts on which they run; None: all here
     files       whether the files that this process has open stay open in the children

@@ -41,17 +41,17 @@ def following(order: Sequence[int]) -> list[int]:
     """Return the numbers of devices of several slices. ValueError if slices are mixed: then their programs differ."""
     slices = [number // FIRST for number in order]
     if slices != sorted(slices):
-        raise ValueError("the slices of this mesh do not follow each other: let its first axes cross the slices")
+        raise ValueError("this mesh mixes the devices of its slices: let its first axes cross the slices")
     return [*order]
 
 
 def begins(line: Instruction) -> bool:
-    """Return whether it sends to other slices."""
+    """Return whether an instruction sends to other slices."""
     return line.opcode == "send" and is_part(line)
 
 
 def is_part(line: Instruction) -> bool:
-    """Return whether it sends to other slices, receives from them, or waits for either."""
+    """Return whether an instruction sends to other slices, receives from them, or waits for either."""
     return line.opcode in ("send", "recv", "send-done", "recv-done") and "xla_megascale_runtime" in line.rest
 
 
@@ -96,6 +96,6 @@ def _frontend_attributes(line: Instruction) -> dict[str, str]:
 
 
 def _counted(text: str) -> list[int]:
-    """`1,3:5` as [1, 3, 4, 5]."""
+    """Return [1, 3, 4, 5] for `1,3:5`."""
     ends = ([int(n) for n in part.split(":")] for part in text.split(","))
     return [n for first_last in ends for n in range(first_last[0], first_last[-1] + 1)]

@@ -19,7 +19,7 @@ def base(opcode: str) -> str:
 
 
 def called(program: Program, computation: Computation, instruction: Instruction) -> dict[str, list[str]]:
-    """Attribute → the computations that `instruction`, a line of `computation`, runs.
+    """Map each attribute to the computations that it makes `instruction`, a line of `computation`, run.
 
     The update and the done of an asynchronous operation run nothing: its start did. ValueError, quoting the line, for a
     computation that is not in the text.
@@ -48,7 +48,7 @@ def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
 
 
 def callees_first(program: Program, start: str) -> list[str]:
-    """`start` and all computations that it calls, each after those that it calls.
+    """Return `start` and all computations that it calls, each after those that it calls itself.
 
     ValueError if one calls itself, or they are nested more than `DEEPEST` deep.
     """

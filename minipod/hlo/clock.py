@@ -12,7 +12,7 @@ NOTHING: Tickets = (0.0, 0.0)
 
 @dataclass(frozen=True)
 class Timeline:
-    """Seconds of one run. compute, memory, network: the work of each resource.
+    """The seconds of one run. compute, memory, network: the work of each resource.
 
     for_memory, for_network: how long the core waits for either; of a conditional, in its slowest branch. The core waits
     for the network during a synchronous collective.
@@ -77,13 +77,13 @@ class Clock:
     spent: "Counter[str]" = field(default_factory=Counter)  # the figures of a Timeline
 
     def run(self, one: Timeline) -> None:
-        """Run this on the core; asynchronous work gets the time of memory and links that it leaves."""
+        """Run work on the core; asynchronous work gets the time of memory and links that this work leaves."""
         self.memory.serve(one.seconds - one.memory)
         self.network.serve(one.seconds - one.network)
         self._spend(one)
 
     def start(self, names: list[str], memory: float, network: float) -> None:
-        """Start asynchronous work of memory and links, in seconds; `finish` waits for it by any of the names."""
+        """Start asynchronous work, seconds of memory and links; `finish` waits for it by any of the names."""
         ticket = self.memory.add(memory), self.network.add(network)
         self.tickets.update(dict.fromkeys(names, ticket))
         self._spend(Timeline(memory=memory, network=network))

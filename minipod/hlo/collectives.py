@@ -26,7 +26,7 @@ def collectives(
 
     Collectives that move nothing, because every device is alone in its group or permuted to itself, are left out: some
     compilers write them and some do not. ValueError, quoting the line, for a collective that cannot be read, or that
-    stands in a computation that nothing calls.
+    is in a computation that nothing calls.
     """
     walker = Walker(program, mesh, unknown, numbers)
     for name, computation in program.computations.items():
@@ -193,12 +193,12 @@ class Walker:
 
     @property
     def devices(self) -> int:
-        """Devices of the program: of one slice, if there are several."""
+        """Return the number of devices of the program: those of one slice, if there are several."""
         return self.program.replicas * self.program.partitions
 
 
 def part_of(computation: Computation) -> str:
-    """ "start" or "done" if the computation is that part of a TPU's asynchronous collective, otherwise ""."""
+    """Return "start" or "done" if the computation is that part of a TPU's asynchronous collective, otherwise ""."""
     text = [i.rest for i in computation.values() if i.opcode == "custom-call"]
     return next((part for part in ("start", "done") if any(f'"AsyncCollective{part.title()}"' in t for t in text)), "")
 

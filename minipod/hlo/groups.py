@@ -1,4 +1,4 @@
-"""Groups of devices: the spellings of `replica_groups`, and the mesh axes along which they lie."""
+"""Read groups of devices: the spellings of `replica_groups`, and the mesh axes along which they lie."""
 
 import itertools
 import math
@@ -70,7 +70,7 @@ def spelled(text: str) -> Groups:
 
 
 def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Groups:
-    """Groups of positions of devices, 0 … replicas × partitions - 1, from groups of numbers as in the text.
+    """Return groups of positions of devices, 0 … replicas × partitions - 1, from groups of numbers as in the text.
 
     mode: what the numbers are. "flat": positions. "replica": replicas, separately for each partition. "partition":
     partitions, separately for each replica. "both": replicas, each with all of its partitions. No groups: one of all.

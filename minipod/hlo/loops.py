@@ -89,7 +89,7 @@ class _Counter:
         return self.stepped.plus
 
     def holds(self, turns: int) -> bool:
-        """Return whether nothing wraps in so many iterations. The condition is tested once more than the body runs."""
+        """Return whether nothing wraps in `turns` iterations. The condition is tested once more than the body runs."""
         last = self.start + turns * self.step
         ends = [(self.tested, self.start), (self.tested, last)]
         if turns:

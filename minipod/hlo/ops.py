@@ -31,9 +31,9 @@ class Collective:
     op: one of `OPS`. A TPU's fusion of an all-reduce with the slicing after it is a reduce-scatter.
     groups: the devices that work together, as positions in `mesh.devices.flat`; for a collective-permute, the (source,
         target) pairs.
-    bytes: of the array on each device: of the input of an all-reduce, a reduce-scatter and an all-to-all, of the result
-        of an all-gather. Tuples are summed, and a start and its done count once. A ragged-all-to-all counts with its
-        whole operand, since only at run time is it known how much of it is sent.
+    bytes: size of the array on each device: of the input of an all-reduce, a reduce-scatter and an all-to-all, and of
+        the result of an all-gather. Tuples are summed, and a start and its done count once. A ragged-all-to-all counts
+        with its whole operand, since only at run time is it known how much of it is sent.
     times: how often it runs, the product of the trip counts of the loops around it; None if one is unknown.
     axes: the mesh axes along which the devices of a group differ; for a permute, source and target. None without a
         mesh, and if the groups are not rows of it.
@@ -82,7 +82,7 @@ def moves(collective: Collective) -> bool:
 
 
 def begins(instruction: Instruction) -> bool:
-    """Return whether it is a collective, or the start of one. ValueError, quoting it, for an unknown collective."""
+    """Return whether it is a collective, or the start of one.  ValueError, quoting it, for an unknown collective."""
     opcode = instruction.opcode
     if between_slices.begins(instruction):
         return True

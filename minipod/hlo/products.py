@@ -11,7 +11,8 @@ _GEMM = re.compile(r"gemm|matmul|dot", re.I)
 
 
 def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
-    """`"bf16[2,8]{1,0}"`: "bf16", (2, 8). Of a tuple, its first array."""
+    """Return the type and sizes in a shape: "bf16", (2, 8) for `"bf16[2,8]{1,0}"`; of a tuple, the first
+    array's."""
     array = _SHAPE.search(shape)
     if not array:
         raise ValueError(f"{shape} is not the shape of an array")
@@ -67,7 +68,7 @@ def _convolution(line: Instruction, left: tuple[int, ...], right: tuple[int, ...
 
 
 def _width(kind: str) -> tuple[bool, int]:
-    """Floating point is wider than integers, and more bits than fewer."""
+    """Return a key by which types sort: floating point is wider than integers, and more bits are wider than fewer."""
     return kind[0] in "bfc", bits(kind) or 0
 
 

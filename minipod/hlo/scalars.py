@@ -13,7 +13,7 @@ _SCALAR = re.compile(r"(?:([su])(\d+)|pred)\[\]")
 class Slot:
     """Element `index` of the loop's state plus a constant, if the element is in `low` … `high`; otherwise it wraps.
 
-    unless: (i, n): only as long as element i plus n does not wrap. So is the high half of a long number.
+    unless: (i, n): this holds only as long as element i plus n does not wrap, as for the high half of a long number.
     """
 
     index: int
@@ -140,7 +140,7 @@ def _range(scalar: re.Match[str]) -> tuple[int, int]:
 
 
 def _typed(value: Value, low: int, high: int) -> Value:
-    """`value` in a type from `low` to `high`: a number wraps, a counter gets these bounds."""
+    """Return `value` in a type from `low` to `high`: a number wraps, a counter gets these bounds."""
     if isinstance(value, Slot):
         return replace(value, low=max(value.low, low - value.plus), high=min(value.high, high - value.plus))
     if not isinstance(value, int) or low <= value <= high:
@@ -149,5 +149,5 @@ def _typed(value: Value, low: int, high: int) -> Value:
 
 
 def at(values: Value, i: int) -> Value:
-    """Element `i` of a tuple; None where there is no tuple or no such element."""
+    """Return element `i` of a tuple; None if it is not a tuple or has no such element."""
     return values[i] if isinstance(values, tuple) and 0 <= i < len(values) else None

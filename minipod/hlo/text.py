@@ -29,7 +29,7 @@ _NAME = re.compile(r'"(?:\\.|[^"\\])*"|([^\s,{}()\[\]="]+)')
 
 
 def split(text: str) -> list[str]:
-    """`text`, split at the commas outside brackets and strings."""
+    """Split `text` at the commas outside brackets and strings."""
     parts, start, depth = [], 0, 0
     for token in _TOKEN.finditer(text):
         if token[0] in "({[":
@@ -53,7 +53,7 @@ def closing(text: str, start: int) -> int:
 
 
 def bits(dtype: str) -> int | None:
-    """Bits of one element of a type, as XLA spells it; None for an unknown type."""
+    """Return the bits of one element of a type, as XLA spells it; None for an unknown type."""
     return int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
 
 
@@ -103,7 +103,7 @@ class Instruction:
 
     @cached_property
     def references(self) -> dict[str, list[str]]:
-        """Attribute → the names in it: `{"branch_computations": ["a", "b"]}`. Without signs any word may be one."""
+        """Map attribute → names in it: `{"branch_computations": ["a", "b"]}`. Without signs, any word may be a name."""
         if self.signed and "%" not in self.rest:
             return {}
         names = _SIGNED_NAME if self.signed else _NAME
@@ -135,7 +135,7 @@ class Program:
 
 
 def parse_instruction(line: str) -> Instruction:
-    """`%name = shape opcode(operands), attribute=value, …`. ValueError for any other line."""
+    """Parse `%name = shape opcode(operands), attribute=value, …`. ValueError for any other line."""
     left, equals, right = _COMMENT.sub("", line).strip().partition(" = ")
     if not equals:
         raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
@@ -160,7 +160,7 @@ def quoted(reason: object, line: str) -> ValueError:
 
 @contextlib.contextmanager
 def reading(line: Instruction) -> Iterator[None]:
-    """Errors in this block, such as a part that a line lacks, become an error that quotes the line."""
+    """Turn errors in this block, such as a part that a line lacks, into an error that quotes the line."""
     try:
         yield
     except (ValueError, LookupError, ArithmeticError) as reason:

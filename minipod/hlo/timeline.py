@@ -45,9 +45,9 @@ IN_ORDER = ("while", "conditional", "call")  # their computations run in order; 
 class Machine:
     """A model of the seconds that each kind of work takes alone.
 
-    compute: of FLOPs by element type. memory: of bytes to or from the chip's memory. network: of one run of a
+    compute: for FLOPs by element type. memory: for bytes to or from the chip's memory. network: for one run of a
         collective.
-    cycle: of one of the cycles that the TPU compiler estimates for an instruction. If it is given, an instruction that
+    cycle: for one of the cycles that the TPU compiler estimates for an instruction. If it is given, an instruction that
         needs only fast memory computes for at least its cycles, so that elementwise operations and products of few rows
         count, too. (The cycles of other instructions include the compiler's assumptions about the memory's speed.)
     """
@@ -148,13 +148,13 @@ class _Simulation:
         return [_costliest(runs)] if base(line.opcode) == "conditional" and runs else runs
 
     def _at_least(self, line: Instruction, one: Timeline) -> Timeline:
-        """At least as long as the compiler estimates, if `cycle` is given."""
+        """Return the work, at least as long as the compiler estimates, if `cycle` is given."""
         if not self.machine.cycle or one.memory or one.network or not (cycles := _CYCLES.search(line.rest)):
             return one
         return at_once(max(one.compute, int(cycles[1]) * self.machine.cycle), 0.0, 0.0)
 
     def _part(self, line: Instruction) -> str:
-        """ "start" or "done" for a fusion that is that part of an asynchronous collective."""
+        """Return "start" or "done" for a fusion that is that part of an asynchronous collective."""
         names = line.references.get("calls", []) if line.opcode == "fusion" else []
         return next((part for n in names if n in self.walker.holding and (part := self._part_of(n))), "")
 

@@ -57,7 +57,7 @@ def _row(mesh: Any, lies: Torus, place: tuple[int, ...]) -> int:
 
 
 def _links(canvas: Canvas, lies: Torus, left: float, top: float, side: float, step: float) -> None:
-    """Thin lines between neighbours, dashes where a line goes round to its other end."""
+    """Draw thin lines between neighbours, and dashes where a line goes round to its other end."""
     wide, tall = (*lies.shape, 1)[:2]
     across, down = (*lies.closed, False)[:2]
     right, bottom = left + (wide - 1) * step + side, top + (tall - 1) * step + 24
@@ -81,7 +81,7 @@ def _links(canvas: Canvas, lies: Torus, left: float, top: float, side: float, st
 def _walk(
     canvas: Canvas, mesh: Any, lies: Torus, plane: int, left: float, top: float, side: float, step: float
 ) -> None:
-    """Thick lines along the mesh's last axis, within a plane."""
+    """Draw thick lines along the mesh's last axis, within a plane."""
     length, path = mesh.devices.shape[-1], []
     for i in range(len(lies.coords) - 1):
         a, b = ((*lies.coords[k], 0, 0)[:3] for k in (i, i + 1))

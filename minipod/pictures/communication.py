@@ -24,7 +24,7 @@ LOOKS: dict[str, str] = dict(zip(OPS, ("l0 d0", "l1 d1", "l2 d2", "l3 d0", "l4 d
 class Scene:
     """The content of one panel.
 
-    sizes: of the grid, by axis name. ids: of the devices, row by row, None for an ellipsis. groups: of positions in
+    sizes: those of the grid, by axis name. ids: of the devices, row by row, None for an ellipsis. groups: positions in
     `ids`. hidden: number of groups that are left out. alike: whether all groups have the same size.
     """
 
@@ -176,7 +176,7 @@ def _places(sizes: Sequence[int]) -> list[Place]:
 
 
 def _scene(c: Collective, mesh: Mesh) -> Scene:
-    """Return the whole mesh without its axes of size 1, or its first group where there are too many devices."""
+    """Return the whole mesh without its axes of size 1, or its first group if there are too many devices."""
     ids = [d.id for d in mesh.devices.flat]
     sizes = {str(n): s for n, s in mesh.shape.items()}
     if len(ids) <= DEVICES:
@@ -197,7 +197,7 @@ def _one_chain(c: Collective, ids: list[int]) -> Scene:
 
 
 def _one_group(c: Collective, ids: list[int], sizes: dict[str, int]) -> Scene:
-    """Return the first group: as a grid where it is a box of several axes, else as a row."""
+    """Return the first group: as a grid if it is a box of several axes, else as a row."""
     groups = [g for g in c.groups if len(g) > 1]
     drawn, at = _row(sorted(groups[0]), ids)
     axes = {n: sizes[n] for n in c.axes or ()}

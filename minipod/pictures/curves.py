@@ -1,7 +1,7 @@
-"""Curves: a loss over steps, a time over bytes. Dashes, markers and names beside them tell them apart.
+"""Draw curves, such as a loss over steps or a time over bytes. Dashes, markers and names next to them tell them apart.
 
-Written here rather than with a plotting library: the SVG has the page's own colours and fonts, in light and dark,
-and words that each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
+No plotting library is used, because the SVG needs the page's own colours and fonts, in light and dark, and words that
+each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
 """
 
 import math
@@ -36,14 +36,14 @@ def curve(
 
     x: positions of the values of all series; default 0, 1, 2, …, and then series may differ in length. xlabel, ylabel:
     names of the axes. logx, logy: logarithmic axes, for numbers above 0. dots: name of a line → values to draw as
-    points at the same positions, such as measurements beside a prediction.
+    points at the same positions, such as measurements next to a prediction.
     Values that are not finite leave a gap, and the alt text says where. TypeError or ValueError, in one sentence, for
     values that cannot be drawn.
     """
     lines = _read(series, x, logx, logy)
     points_of = _read(dots, x, logx, logy) if dots else {}
     if unknown := set(points_of) - set(lines):
-        raise ValueError(f"there is no line called {min(unknown)!r} for these dots: {', '.join(lines)}")
+        raise ValueError(f"no line is called {min(unknown)!r}, which has dots: choose from {', '.join(lines)}")
     finite = {name: [p for p in points if math.isfinite(p[1])] for name, points in lines.items()}
     every = [p for points in finite.values() for p in points]
     every += [p for points in points_of.values() for p in points if math.isfinite(p[1])]
@@ -134,7 +134,7 @@ def _thin(points: Points) -> Points:
 def frame(
     canvas: Canvas, across: Axis, up: Axis, left: float, right: float, top: float, xlabel: str, ylabel: str
 ) -> None:
-    """Thin lines at the ticks of the values, the numbers, the names of both axes."""
+    """Draw thin lines at the ticks of the values, their numbers, and the names of both axes."""
     for value, tick in up.ticks:
         y = top + (1 - up.at(value)) * TALL
         canvas.add("path", d=f"M{number(left)} {number(y)}H{number(right)}", class_="rule")

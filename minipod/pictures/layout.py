@@ -46,7 +46,7 @@ class Layout:
         return self.holders.get(at, []), number
 
     def footers(self) -> list[str]:
-        """Small print below the picture."""
+        """Return the small print below the picture."""
         devices = sum(map(len, self.holders.values()))
         if len(self.holders) == 1 and devices > 1:
             return ["not divided: one copy on each device"]

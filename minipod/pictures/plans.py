@@ -63,5 +63,5 @@ def plans(plans: Sequence[Any]) -> Picture:
 
 
 def name(plan: Any) -> str:
-    """`v5e:4x4 16×1`: the slice and the sizes of the mesh."""
+    """Return `v5e:4x4 16×1`: the slice and the sizes of the mesh."""
     return f"{plan.on} {'×'.join(map(str, plan.mesh.shape.values()))}"

@@ -1,4 +1,4 @@
-"""Frames to step through: one at a time on a page with the player's script, elsewhere side by side."""
+"""Show frames to step through: one at a time on a page with the player's script, elsewhere side by side."""
 
 import html
 import re
@@ -76,7 +76,7 @@ def play(trace: Trace | Timeline | Sequence[Sequence[Any]], lanes: Sequence[str]
 def _player(
     drawn: list[Canvas], style: str, what: Phrase, sentences: list[Phrase], moved: list[Phrase], shows: list[Phrase]
 ) -> Player:
-    """sentences, moved, shows: of each frame what it says, who sent what to whom in it, and what its picture shows.
+    """Make a player. sentences: text of each frame. moved: what devices sent in it. shows: what its picture shows.
 
     Without `moved` a frame shows all that the ones before it do.
     """

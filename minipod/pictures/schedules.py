@@ -52,7 +52,7 @@ def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
 
 
 def _runs(lane: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Equal labels in a row, as (label, first tick, tick after the last)."""
+    """Yield runs of equal labels in a row, as (label, first tick, tick after the last)."""
     runs: list[tuple[str, int, int]] = []
     for t, label in enumerate(lane):
         if runs and runs[-1][0] == label:

@@ -21,7 +21,7 @@ WIDE, TALL, ROW, TOP, TICK = 250.0, 22.0, 30.0, 6.0, 24.0  # the time; a span; l
 
 @dataclass(frozen=True)
 class Span:
-    """An activity in a lane from `start` to `end`. colour: of a shard, or None. open: whether the end is unknown."""
+    """An activity in a lane from `start` to `end`. colour: that of a shard, or None. open: its end is unknown."""
 
     lane: int
     start: float
@@ -35,8 +35,8 @@ class Span:
 class Timeline:
     """A record of what was done in named lanes.
 
-    unit: of the time, such as "milliseconds"; "" for ticks. spans: what was done. steps: for each frame, the time up to
-    which it shows the spans, and its sentence.
+    unit: that of the time, such as "milliseconds"; "" for ticks. spans: what was done. steps: for each frame, the time
+    up to which it shows the spans, and its sentence.
     """
 
     lanes: Sequence[str]

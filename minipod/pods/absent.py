@@ -1,4 +1,4 @@
-"""Devices of a slice that you do not have: meshes and shardings are made of them while a program is traced.
+"""Describe the devices of a slice that you do not have: a program is traced with meshes and shardings of them.
 
 They have the attributes that JAX reads before it compiles. No array can be put on them, and they do not need libtpu;
 the child process that compiles has libtpu's own devices (`minipod.pods.compile_process`).
@@ -38,7 +38,7 @@ class Device:
     """A device of a slice, numbered as libtpu does: along x first, then y, then z; with several slices, from 100000 in
     the first, from 200000 in the second.
 
-    coords: (x, y, z) of its chip in its slice. core_on_chip: its number on that chip. process_index: of its host,
+    coords: (x, y, z) of its chip in its slice. core_on_chip: its number on that chip. process_index: that of its host,
     counted from the first slice on.
     """
 
@@ -89,7 +89,7 @@ def devices(name: str) -> list[Device]:
 def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int) -> Mesh:
     """Make a mesh of a slice's devices, laid out on its torus: `mesh("v5e:4x4", data=4, model=4)`.
 
-    axis_types: of the axes; default Auto for all, as in `jax.experimental.topologies.make_mesh`.
+    axis_types: types of the axes; default Auto for all, as in `jax.experimental.topologies.make_mesh`.
 
     If each mesh axis can take whole axes of the torus, neighbours on the mesh are neighbours on the torus;
     `minipod.torus` has the rule. (`jax.make_mesh` on real chips forms the same groups where the torus leaves no choice;

@@ -142,7 +142,7 @@ def of_export(
 
 
 def saved(ready: Any, path: Path) -> str | None:
-    """Save it for `serialize_executable.deserialize_and_load(*pickle.load(file))`. Returns the reason if that fails."""
+    """Save a program for `serialize_executable.deserialize_and_load(*pickle.load(file))`; return why if that fails."""
     from jax.experimental import serialize_executable
 
     try:
@@ -159,7 +159,7 @@ def topology_devices(platform: str, topology: str, options: dict[str, str]) -> l
 
 
 def refused(error: Exception) -> Answer:
-    """`{"full": message}` if the device's memory is too small, else `{"error": message}`, also for a kernel's VMEM."""
+    """Return {"full": message} if the device's memory is too small; else, or for VMEM, {"error": message}."""
     message = str(error)
     full = "RESOURCE_EXHAUSTED" in message and "vmem" not in message.lower()
     return {"full" if full else "error": message}

@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Missing(OSError):
-    """No compiler for these devices is installed."""
+    """Raised if no compiler for these devices is installed."""
 
 
 def missing(platform: str) -> list[str]:

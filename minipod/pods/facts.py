@@ -22,8 +22,8 @@ _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
 def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = None) -> dict[str, Any]:
-    """JSON data: `fits`, `memory` (bytes for each device), and what `read` returns, with None for unknown figures, for
-    which `silent` has the reason. `full`: the compiler's message if the program does not fit.
+    """Return JSON data: `fits`, `memory` (bytes for each device), and what `read` returns, with None for unknown
+    figures, for which `silent` has the reason. `full`: the compiler's message if the program does not fit.
 
     answer: of `compile_process`. mesh: of the program, as `minipod.pods.mesh` makes it. passes: number of iterations of
     loops of unknown length.

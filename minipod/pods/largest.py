@@ -12,8 +12,8 @@ _OWN = Path(__file__).parents[1]
 
 
 def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
-    """`{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`: at most `COUNT` arguments, and as
-    many values that the program computes, largest first.
+    """Return `{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`: at most `COUNT` arguments,
+    and at most `COUNT` values that the program computes, largest first.
 
     Bytes of arguments are those of one device, by their shardings. Values are whole, since the compiler's choice of
     their sharding is not known; they are sorted as if all `devices` shared them. jaxpr: None if there is none.

@@ -1,7 +1,7 @@
-"""`jax.devices()`, `jax.default_backend()` and the like answer as on the slice for which a program is compiled.
+"""Let `jax.devices()`, `jax.default_backend()` and the like answer as on the slice for which a program is compiled.
 
-So a program that asks them makes the slice's mesh and takes its kernels for TPUs, as it would on the slice. What it
-computes before it is compiled is computed on this machine's CPU.
+So a program that asks them makes the slice's mesh and takes its kernels for TPUs, as it would on the slice. Anything
+that it computes before it is compiled is computed on this machine's CPU.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from jax.sharding import AxisType
 
 @contextlib.contextmanager
 def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
-    """JAX answers for these devices of a topology. The list collects the meshes that `jax.set_mesh` is called with.
+    """Let JAX answer for these devices of a topology; yield a list of the meshes that `jax.set_mesh` is called with.
 
     `jax.set_mesh` of Auto axes sets the mesh without its devices, so that values can still be computed here.
     """

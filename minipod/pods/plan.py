@@ -35,11 +35,11 @@ class Plan:
     full: the compiler's message if the program does not fit; largest: its largest arrays then (`pods.largest`).
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated.
     from_host, to_host: bytes read from the host's memory, and written to it.
-    collectives, overlaps: of the compiled program, `minipod.hlo.ops` and `minipod.hlo.overlap`.
+    collectives, overlaps: those of the compiled program, `minipod.hlo.ops` and `minipod.hlo.overlap`.
     silent: the reason if flops, moved and collectives are None.
     unseen, loops, kernels_sent: what these figures leave out (`minipod.pods.facts.read`).
     estimate: seconds by the program's own schedule, and the part that the core waits (`minipod.pods.facts.estimated`).
-    versions: of JAX and libtpu. text: the compiled program. recorded: compiled earlier, on another machine.
+    versions: those of JAX and libtpu. text: the compiled program. recorded: compiled earlier, on another machine.
     kept: date of the compilation, if the plan came from the cache.
     """
 
@@ -123,7 +123,7 @@ class Plan:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences below the table: the compiler's message, what has no figure and why, where this comes from."""
+        """Return the sentences below the table: the compiler's message, missing figures and why, the plan's origin."""
         lines = [self.full] if self.full else []
         if self.largest:
             lines.append(f"largest: {'; '.join(map(_described, self.largest))}")

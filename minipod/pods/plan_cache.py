@@ -23,7 +23,7 @@ _OWN = Path(__file__).parents[1]  # minipod itself, which reads the compiled tex
 
 
 def folder() -> Path:
-    """`$XDG_CACHE_HOME/minipod/plans`, else that of `~/.cache`."""
+    """Return `$XDG_CACHE_HOME/minipod/plans`; without that variable, `~/.cache/minipod/plans`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minipod" / "plans"
 
 
@@ -60,7 +60,7 @@ def keep(name: str, files: list[str], entry: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def reading(files: list[str]) -> Iterator[None]:
-    """At the end, add to a list the files that this process has imported, and those that it read in this block."""
+    """Add to a list, when the block ends, the files that this process has imported and those read in the block."""
     opened: set[str] = set()
     listening = [True]
 

@@ -1,4 +1,4 @@
-"""`minipod plan FILE.py:NAME --on SLICE [--mesh AXES]`: the plan of a program in a file, or one sentence."""
+"""Run `minipod plan FILE.py:NAME --on SLICE [--mesh AXES]`: plan a program in a file; a mistake is one sentence."""
 
 import re
 import tempfile
@@ -159,7 +159,7 @@ def prepared(program: str, on: str, mesh: str) -> "Traced":
 
 
 def options_of(settings: list[str]) -> dict[str, str]:
-    """`["xla_tpu_x=1"]` as {"xla_tpu_x": "1"}, with or without dashes. ValueError for anything else."""
+    """Parse `["xla_tpu_x=1"]` into {"xla_tpu_x": "1"}, with or without dashes. ValueError for anything else."""
     options = {}
     for setting in settings:
         pair = re.fullmatch(r"-*([A-Za-z]\w*)=(.*)", setting)
@@ -170,7 +170,7 @@ def options_of(settings: list[str]) -> dict[str, str]:
 
 
 def axes_of(text: str) -> dict[str, int]:
-    """`data=4,model=4` as {"data": 4, "model": 4}. ValueError for anything else."""
+    """Parse `data=4,model=4` into {"data": 4, "model": 4}. ValueError for anything else."""
     axes: dict[str, int] = {}
     for part in text.split(","):
         pair = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(\d+)\s*", part)

@@ -41,7 +41,7 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
 
 @contextlib.contextmanager
 def warm(platform: str = "tpu") -> Iterator[None]:
-    """In this block `compile` uses one compiler, which starts once: for the same program at many batch sizes.
+    """Let `compile` use one compiler in this block, which starts once: useful for one program at many batch sizes.
 
     platform: "tpu" or "cuda"; a program for the other one still gets a compiler of its own. The compiler ends with the
     block, or with the first program that kills it: then every further `compile` of the block raises.
@@ -60,7 +60,7 @@ def warm(platform: str = "tpu") -> Iterator[None]:
 
 
 def make(traced: Traced, folder: Path | None = None, child: Child | None = None) -> Plan:
-    """Plan a traced program. folder: of its recordings (default: the folder of its file).
+    """Plan a traced program. folder: that of its recordings (default: the folder of its file).
 
     child: the compiler to use; by default a new one, for this program only.
     """

@@ -23,7 +23,7 @@ _NOT_HERE = re.compile(
 
 
 class Mistake(ValueError):
-    """A mistake in the user's program, in one sentence."""
+    """Raised for a mistake in the user's program; the message is one sentence."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Plans that were compiled earlier, for machines without libtpu: `plans.json`, next to the file of the program.
+"""Find plans that were compiled earlier, for machines without libtpu: `plans.json`, next to the program's file.
 
 `save` writes what `entry` makes of each compiled program. A recording is found by slice, mesh, arguments, and the
 program as JAX traces it. Another version of JAX may trace the same program differently: then the recording with the
@@ -25,7 +25,7 @@ NAMES = re.compile(r"\{('[^'{}]*'(?:, '[^'{}]*')+)\}")
 
 
 class Stale(RuntimeError):
-    """The error of a recording that belongs to a different program."""
+    """Raised if a recording belongs to a different program."""
 
 
 def place(traced: Traced) -> str:

@@ -1,4 +1,4 @@
-"""Slices by name: `v5e:4x4`, or `2xv5e:4x4` for two slices, joined by the data centre's network.
+"""Find slices by name: `v5e:4x4`, or `2xv5e:4x4` for two slices, joined by the data centre's network.
 
 Names are checked here, because libtpu aborts the process for a name that it does not know. The shapes are those that
 Google Cloud offers, up to a whole pod: docs.cloud.google.com/tpu/docs/v4, v5e, v5p, v6e and tpu7x. In three dimensions,
@@ -25,11 +25,11 @@ _NAME = re.compile(r"(?:([0-9]+)x)?(?:tpu)?([a-z0-9]+)(?::(.*)|-([0-9]+))?")
 class Generation:
     """A TPU generation, or a GPU.
 
-    kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: of its slices, in chips.
+    kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: those of its slices, in chips.
     pod: chips of the largest slice; in three dimensions, every box of cubes of 4 × 4 × 4 up to it is a slice, too.
     cores: TensorCores per chip, which Cloud counts. devices: JAX's devices per chip.
     limit: GiB of a device's memory that a program may use, according to libtpu 0.0.52.
-    options: what the compiler needs in addition to the name. prefix: of the name, for libtpu.
+    options: what the compiler needs in addition to the name. prefix: that of the name, for libtpu.
     platform: "tpu" or "cuda", as for `jax.export`.
     """
 
@@ -88,12 +88,12 @@ class Slice:
 
     @property
     def devices(self) -> int:
-        """JAX's devices: one per chip, but two on a chip of 7x."""
+        """Return the number of JAX's devices: one per chip, but two on a chip of 7x."""
         return self.chips * self.generation.devices
 
     @property
     def topology(self) -> str:
-        """libtpu's name of one slice."""
+        """Return libtpu's name of one slice."""
         return self.generation.prefix + self.name.removeprefix(f"{self.count}x" if self.count > 1 else "")
 
     @property
@@ -157,7 +157,7 @@ def _shape_of(generation: str, number: int) -> str:
 
 
 def _no_shape(generation: str, text: str) -> str:
-    """Return the sentence for an unknown shape, or none."""
+    """Return the sentence for an unknown or missing shape."""
     kind = GENERATIONS[generation]
     other = "x".join(sorted(text.split("x"), key=lambda n: int(n) if n.isdecimal() else 0))
     known = other in kind.shapes or _of_cubes(other, kind)

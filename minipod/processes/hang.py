@@ -25,7 +25,7 @@ Frame = tuple[str, int, str]  # file, line, function
 class Idle:
     """The time for which something has done no work. used: returns the processor time, in seconds, used so far.
 
-    `at_work`: whether it is kept from it at this moment, by a disk or by others that have the processor. Time in
+    at_work: returns whether a disk, or others that have the processor, keep it from working at this moment. Time in
     which the whole machine stands still, the caller included, does not count as idle.
     """
 

@@ -12,7 +12,7 @@ _write, _dumps = os.write, json.dumps  # as they are now: a program that we run 
 
 
 class Garbled(ValueError):
-    """The error of a line that is not JSON. line: the line, or its beginning."""
+    """Raised for a line that is not JSON. line: the line, or its beginning."""
 
     def __init__(self, line: bytes):
         super().__init__(f"not a line of JSON: {line[:100].decode(errors='replace')}")

@@ -1,8 +1,8 @@
 """Measure a few times a second how much memory each family of processes holds.
 
 What a process maps counts once, shared between those that share it (PSS); memory files count whether mapped or not, and
-so do the own /tmp and /dev/shm of one in a sandbox, which lie in memory: what is written there, and for each file what
-the kernel keeps of it. A limit of the kernel's on one process (RLIMIT_DATA) sees none of that. Source: `man 5 proc`,
+so do the /tmp and /dev/shm of a process in a sandbox, which lie in memory: what is written there, and what the kernel
+keeps for each file. The kernel's limit on one process (RLIMIT_DATA) sees none of that. Source: `man 5 proc`,
 smaps_rollup and status.
 """
 

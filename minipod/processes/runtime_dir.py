@@ -1,4 +1,4 @@
-"""Provide the folder of what one user's processes must agree on: ports, slots, locks.
+"""Provide the folder for what the processes of one user must agree on: ports, slots, locks.
 
 It may lie in a world-writable folder, so nothing there is trusted before its owner and mode are checked,
 and no link is followed. Source: the XDG base directory specification, on XDG_RUNTIME_DIR.

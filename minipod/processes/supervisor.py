@@ -19,7 +19,7 @@ from minipod.processes.reaping import die_with_parent, kill_group
 
 
 def fork() -> int:
-    """Fork a child that leads a session and ends with us: 0 in the child, its pid here."""
+    """Fork a child that leads a session and ends with us; return 0 in the child and its pid here."""
     parent = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
@@ -83,7 +83,7 @@ def end_child(pid: int, patience: float = 0.0) -> int:
 
 
 class Program(subprocess.Popen[bytes]):
-    """A program that ends when the pipe on its standard input does."""
+    """A program that ends when the pipe on its standard input closes."""
 
     def __init__(self, command: Sequence[str], **more: Any):
         super().__init__(command, stdin=subprocess.PIPE, start_new_session=True, **more)

@@ -24,7 +24,7 @@ class Lane(NamedTuple):
 class Event:
     """One operation on one device.
 
-    name: of the instruction in the compiled program. kind: "compute", or a collective's operation, such as
+    name: that of the instruction in the compiled program. kind: "compute", or a collective's operation, such as
     "all-reduce"; "async-collective" if a TPU's profile does not say which one. start, end: seconds since the epoch.
     group: the lanes that share a collective; empty if they are unknown.
     scope: the names that `jax.named_scope` gave to the instruction, if the program's text is known.

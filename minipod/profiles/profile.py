@@ -59,13 +59,15 @@ class Profile:
         """
         notes = [note for note in self.notes if note.step == number]
         if not notes:
-            raise ValueError(f"no step {number} was recorded; there are {', '.join(map(str, self.steps)) or 'none'}")
+            raise ValueError(
+                f"step {number} was not recorded; recorded steps: {', '.join(map(str, self.steps)) or 'none'}"
+            )
         return self.during(min(n.start for n in notes), max(n.end for n in notes))
 
     def during(self, start: float, end: float) -> "Profile":
         """Return the profile from `start` to `end`, seconds since the epoch. ValueError unless start < end."""
         if not start < end:
-            raise ValueError(f"from {start} to {end} there is no time")
+            raise ValueError(f"the interval from {start} to {end} is empty")
         return replace(self, start=start, end=end)
 
     def noted(self, name: str) -> list[Note]:

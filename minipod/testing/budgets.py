@@ -55,8 +55,8 @@ def assert_memory(
 ) -> None:
     """Fail if one device needs more than the given bytes: for temporaries, at the peak, or for the arguments.
 
-    arguments: of the device's share of them. Source: `compiled.memory_analysis()`. Raises ValueError if this backend
-    does not report a peak.
+    arguments: bytes of the device's share of them. Source: `compiled.memory_analysis()`. Raises ValueError if this
+    backend does not report a peak.
     """
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)

@@ -71,8 +71,8 @@ def _tell_only_pytest(caller: Any) -> None:
 
 
 def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> dict[str, Any]:
-    """Run the test in this process, from set-up to tear-down: `reports`, in order and those of subtests among them, as
-    pytest makes data of them, and `warnings`. filters: those of module `warnings` that hold outside of any test.
+    """Run the test in this process, from set-up to tear-down; return its `reports`, in order and with those of
+    subtests, as data that pytest makes, and its `warnings`. filters: those of module `warnings` outside of any test.
     """
     import jax
     from _pytest import faulthandler

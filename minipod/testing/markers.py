@@ -43,7 +43,7 @@ class Wanted:
 
 
 class Unusable(ValueError):
-    """The error of a marker that asks for something impossible; the message names the marker and the reason."""
+    """Raised for a marker that asks for something impossible; the message names the marker and the reason."""
 
 
 def wanted(item: "pytest.Item") -> Wanted | None:

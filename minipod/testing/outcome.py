@@ -166,12 +166,12 @@ def _sentence(result: "Result") -> str:
     if not result.ready and result.status in ("hung", "left", "died"):
         return f"did not get as far as the test: {result.text or result.status}"
     return {
-        "hung": f"still ran after {result.seconds:.0f} s{at}",
-        "left": f"still ran when another had ended{at}",
+        "hung": f"was still running after {result.seconds:.0f} s{at}",
+        "left": f"was still running when another process had ended{at}",
         "died": f"ended itself: {result.text}",
         "struck": "was struck by its fault",
-        "printed": f"printed more than {result.text}, and was ended",
-        "memory": f"took more than {result.text} of memory, and was ended",
+        "printed": f"printed more than {result.text} and was ended",
+        "memory": f"took more than {result.text} of memory and was ended",
         "raised": f"raised outside of the test: {result.text}",
         "large": f"has reports of more than {result.text}",
     }.get(result.status, f"{result.status}: {result.text}")

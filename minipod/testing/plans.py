@@ -22,7 +22,7 @@ Figures = dict[str, int | float | bool]
 class Plans:
     """The fixture `plans`: figures of programs by name and by the versions that compiled them, in a JSON file.
 
-    The file is `plans/NAME.json` beside the test file NAME.py. `pytest --update-plans` writes the figures to this
+    The file is `plans/NAME.json` next to the test file NAME.py. `pytest --update-plans` writes the figures to this
     file; without that option, the figures are compared with the file.
     """
 
@@ -52,7 +52,7 @@ class Plans:
         committed = self._read().get(name, {})
         if versions not in committed:
             others = f"; of {', '.join(sorted(committed))} it has" if committed else ""
-            pytest.fail(f"{self._shown()} has no figures of «{name}» with {versions}{others}: run pytest {OPTION}")
+            pytest.fail(f"{self._shown()} has no figures for «{name}» with {versions}{others}: run pytest {OPTION}")
         if wrong := _different(committed[versions], figures, within):
             pytest.fail(f"«{name}» is not what {self._shown()} says ({versions}):\n" + "\n".join(wrong))
 

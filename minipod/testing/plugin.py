@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WANTED = pytest.StashKey[Wanted | Unusable]()
 ZYGOTE: "pytest.StashKey[Zygote]" = pytest.StashKey()
 START = 120.0  # seconds for `import jax` and a cluster on a busy machine, beside those of the test
-NO_FORK = "there is no os.fork here, with which a test's processes are started: on Windows, use WSL2"
+NO_FORK = "this system has no os.fork, which starts a test's processes: on Windows, use WSL2"
 TOO_LATE = (
     "JAX had started its devices before the test: {name}, a conftest or a plug-in makes an array, or asks for devices, "
     "while it is imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"

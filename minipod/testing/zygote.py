@@ -35,11 +35,11 @@ COUNT = "--xla_force_host_platform_device_count"
 
 
 class Lost(RuntimeError):
-    """The error of a zygote that has ended, or whose answer cannot be understood."""
+    """Raised if the zygote has ended, or if its answer cannot be understood."""
 
 
 class GivenUp(RuntimeError):
-    """Something was raised while we waited for an answer, by pytest-timeout for example. results: those so far."""
+    """Raised if something else, such as pytest-timeout, raised while we waited for an answer. results: those so far."""
 
     def __init__(self, why: str, results: Any):
         super().__init__(why)
@@ -174,7 +174,7 @@ def _serve(tests: Tests, asks: int, answers: int) -> None:
 
 
 def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
-    """For each file that is named fork a process that serves its tests, until None; answer ENDED when one has gone."""
+    """Fork for each file that is named a process that serves its tests, until None; answer ENDED when one has gone."""
     for number, file in json_lines.Reader(asks):
         if file == GIVE_UP:
             continue

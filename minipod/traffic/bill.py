@@ -7,7 +7,8 @@
     minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # estimated time
 
 The bytes are those of the program as compiled, and a table says for which kind of machine: the CPU compiler turns bf16
-into f32, the TPU compiler gathers f32 as bf16. What a Pallas kernel or another custom call sends is not included.
+into f32, the TPU compiler gathers f32 as bf16. Bytes that a Pallas kernel or another custom call sends are not
+included.
 """
 
 import re
@@ -150,7 +151,7 @@ def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
 
 
 def merged(collectives: Sequence[Collective]) -> list[Collective]:
-    """Equal collectives merged into the first of them, with their times added: a loop equals its unrolled form."""
+    """Merge equal collectives into the first of them, and add their times: a loop equals its unrolled form."""
     alike: dict[Collective, list[int | None]] = {}
     for c in collectives:
         alike.setdefault(replace(c, times=None), []).append(c.times)

@@ -10,8 +10,8 @@ __all__ = ["LINKS", "Link", "link"]
 class Link:
     """An interconnect.
 
-    bytes_per_second: of one link in one direction; with a switch, what a device can send and, at the same time,
-        receive.
+    bytes_per_second: speed of one link in one direction; with a switch, the speed at which a device can send and, at
+        the same time, receive.
     shape: "torus": each axis is a line of devices with links to both neighbours, closed into a ring if `closes` says
         so; both directions and several axes work at once. "ring": one ring through all devices, used in one direction.
         "switch": every device reaches every other in one hop.
@@ -40,7 +40,7 @@ class Link:
                 "closes of at least 1"
             )
         if self.shape not in ("torus", "ring", "switch"):
-            raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}: torus, ring or switch")
+            raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}, which is not torus, ring or switch")
 
 
 _TPU = "https://jax-ml.github.io/scaling-book/tpus (TPU specs), latency: …/sharding (a note on ICI latency)"

@@ -49,7 +49,7 @@ def estimate(
     or if the groups are not rows of it, a group is one axis. `minipod.torus.rings` says which axes are rings. Nothing
     else uses the links, and reducing itself takes no time.
 
-    Only a lower bound is known if the groups are no boxes of the torus, or several of their devices share a chip: the
+    Only a lower bound is known if the groups are not boxes of the torus, or several of their devices share a chip: the
     bytes that each chip would send in a ring (in an all-to-all, those for other chips) over all of its links, and one
     hop.
 
@@ -62,7 +62,7 @@ def estimate(
     times = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
     for piece, crosses in several_slices.pieces(c, torus.slices) if torus and torus.slices else ():
         if crosses and link.between not in LINKS:
-            raise ValueError(f"no source gives the speed between slices that {link.name} joins inside")
+            raise ValueError(f"no source gives the speed of the network between slices of {link.name}")
         times.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
     return sum(time for time, _ in times), next((why for _, why in times if why), "")
 

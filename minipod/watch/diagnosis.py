@@ -56,7 +56,7 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
 
 
 def stands(b: Beat, limit: float) -> bool:
-    """Return whether it has been at one place for longer than it should: twice `limit` until its first step is done."""
+    """Return whether a process has been in one place too long: `limit`, or twice that until its first step is done."""
     return b.seconds > limit * (1 if b.done else 2)
 
 
@@ -85,7 +85,7 @@ def _lost(b: Beat) -> tuple[str, str] | None:
     """
     if b.silent >= MISSED * b.every and b.namespace and b.namespace == identity.namespace():
         if not identity.exists(b.pid, b.started):
-            return "gone", "ended without a word (killed?)"
+            return "gone", "ended without a message (killed?)"
         if suspended(b.pid):
             return "silent", "suspended (SIGSTOP)"
     if b.silent >= SILENT * b.every:

@@ -1,4 +1,4 @@
-"""Find the files of a chapter, and what is missing in them or does not fit the rest."""
+"""Find the files of a chapter, and report what is missing in them or does not fit the rest."""
 
 import ast
 import tomllib
@@ -17,9 +17,9 @@ RIGHT = "right"  # how the name of another right answer goes on: rows_of__right,
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong in a chapter. where: a path, and perhaps a function in it.
+    """A fault in a chapter. where: a path, possibly with a function in it.
 
-    unreadable  the file cannot be parsed
+    unreadable  whether the file cannot be parsed
     """
 
     where: str
@@ -69,7 +69,7 @@ class ChapterFiles:
 
     @property
     def other_answers(self) -> Path:
-        """Right and wrong answers that the check is tried on, and that no learner sees. A chapter may have none."""
+        """Return the file of right and wrong answers that test the check; no learner sees it, and it may be missing."""
         return self.root / "tests" / "data" / "other_answers" / f"{self.lesson}.py"
 
     @property
@@ -78,7 +78,7 @@ class ChapterFiles:
 
     @property
     def pages(self) -> list[Path]:
-        """Return the page of the book in each written language; one of them may be missing."""
+        """Return the page of the book in each written language; some pages may be missing."""
         return [self.root / "book" / language / f"{self.lesson}.md" for language in WRITTEN]
 
     @property
@@ -87,12 +87,12 @@ class ChapterFiles:
         return [self.folder / "demo.py", self.blanks, self.checks, self.mistakes, self.solution]
 
     def place(self, path: Path, function: str = "") -> str:
-        """Return how a finding names a file of the chapter, or a function in it."""
+        """Return the name that findings use for a file of the chapter, or for a function in it."""
         return path.relative_to(self.root).as_posix() + (f" {function}" if function else "")
 
 
 def functions(path: Path) -> list[str]:
-    """Return the public top-level functions of a file, in order; none where it is missing or does not parse."""
+    """Return the public top-level functions of a file, in order; none if it is missing or does not parse."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
@@ -106,7 +106,7 @@ def mistakes_of(path: Path) -> list[str]:
 
 
 def incomplete(chapter: ChapterFiles) -> list[Finding]:
-    """Return what the chapter lacks, and where two of its files disagree; nothing is run."""
+    """Return what the chapter lacks, and where its files disagree; nothing is run."""
     findings = list(_unreadable(chapter))
     if any(finding.unreadable for finding in findings):
         return findings
@@ -163,7 +163,7 @@ def _mistakes(chapter: ChapterFiles) -> Iterator[Finding]:
 
 
 def _words(chapter: ChapterFiles) -> Iterator[Finding]:
-    """Title, hints, and every mistake's name and text, in one language at least."""
+    """Check the title, the hints, and every mistake's name and text, in at least one language."""
     try:
         table = tomllib.loads(chapter.words.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -193,7 +193,7 @@ def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
 
 
 def _same(chapter: ChapterFiles, path: Path, has: list[str], wanted: list[str], what: str = "{}") -> Iterator[Finding]:
-    """Findings where a file exists and does not have the wanted names in the wanted order."""
+    """Yield findings if a file exists but does not have the wanted names in the wanted order."""
     if not path.exists() or has == wanted:
         return
     where = chapter.place(path)

@@ -1,10 +1,10 @@
-"""`python -m lessons check CHAPTER` in a checkout: whether a chapter is complete and its checks hold.
+"""Run `python -m lessons check CHAPTER` in a checkout: report whether a chapter is complete and its checks work.
 
-One process sees the solution and each known mistake once, on the inputs of one seed. It judges every answer of the
-author's against these: the mistakes themselves, and the other answers, whose names say what each should be:
+One process observes the solution and each known mistake once, on the inputs of one seed. It compares all of the
+author's answers with these: the mistakes themselves, and the other answers, whose names say which verdict they need:
 
 rows_of__right, rows_of__right_…    right
-rows_of__MISTAKE of mistakes.py     wrong, and called so: worth writing where a compiled program is judged as well
+rows_of__MISTAKE of mistakes.py     wrong, with this name: useful if a compiled program is judged, too
 rows_of__…                          wrong, and none of the known mistakes
 """
 
@@ -47,8 +47,8 @@ DESCRIPTION = (
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """The verdict that an answer should get. mistake: the known mistake that it is; None for a right answer, and for a
-    wrong one that nobody has listed."""
+    """The verdict that an answer should get. mistake: the known mistake that it makes; None for a right answer, and for
+    a wrong one that is not in the list."""
 
     outcome: str
     mistake: str | None = None
@@ -95,9 +95,9 @@ class Judged:
 
 
 def judge_chapter(chapter: ChapterFiles, specs: list[Spec], shorter: bool = False) -> Iterator[Finding]:
-    """Yield the findings of a chapter, exercise by exercise. Missing files are not judged.
+    """Yield the findings about a chapter, exercise by exercise. Missing files are not judged.
 
-    shorter: of the other answers only the right ones.
+    shorter: whether to judge only the right ones of the other answers.
     """
     mistakes = mistakes_of(chapter.mistakes)
     for spec in specs:
@@ -122,7 +122,7 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec], shorter: bool = Fals
 def _judge(
     spec: Spec, settings: Settings, cached: checking.CachedResults, path: Path, names: Iterable[str]
 ) -> Iterator[Judged]:
-    """Judge functions of a file, each as if it were the answer. The next one already starts while one is judged."""
+    """Judge functions of a file, each as if it were the answer. While one is judged, the next one already runs."""
     if not path.exists():
         return
     settings = dataclasses.replace(settings, answers=path.parent)
@@ -153,7 +153,7 @@ def _as_answer(path: Path, name: str, exercise: str) -> checking.Reader:
 def _judge_seen(
     chapter: ChapterFiles, spec: Spec, settings: Settings, cached: checking.CachedResults
 ) -> Iterator[Judged]:
-    """Judge the mistakes themselves by what was observed of them; nothing runs again."""
+    """Judge the mistakes themselves by their observations; nothing runs again."""
     for name, results in cached.mistakes.items():
         verdict = Verdict(spec.exercise, "", file=str(chapter.mistakes))
         check = checking.Check(spec, settings, verdict, cached, chapter.mistakes.read_text(encoding="utf-8"))
@@ -183,7 +183,7 @@ def _alike(chapter: ChapterFiles, spec: Spec, cached: checking.CachedResults) ->
 
 
 def _run(chapter: ChapterFiles, shorter: bool) -> Iterator[Finding]:
-    """Run and judge what is filled in; nothing without checks and solutions."""
+    """Run and judge the exercises that are filled in; none without checks and solutions."""
     if not (chapter.checks.exists() and chapter.solution.exists()):
         return
     stubs = exercises_left(chapter, functions(chapter.blanks))
@@ -199,7 +199,7 @@ def _run(chapter: ChapterFiles, shorter: bool) -> Iterator[Finding]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 1 if there is a finding, 2 for an unknown chapter."""
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
-    parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
+    parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="chapter to check, such as ch03")
     parser.add_argument(
         "--root", type=Path, default=HERE, help="folder with lessons/, solutions/ and tests/ (default: this project)"
     )
@@ -236,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(chapter: ChapterFiles, shorter: bool) -> int:
-    """Print each finding when it is made, then how many there are; 1 where there is any."""
+    """Print each finding when it is made, then their number; return 1 if there is any."""
     start, count = time.monotonic(), 0
     findings = incomplete(chapter)
     left_out, wrong = unwritten(chapter.root, chapter.lesson)

@@ -1,6 +1,6 @@
-"""`python -m lessons new CHAPTER [NAME]`: stubs of a new exercise, or of a new chapter, each marked FILL IN.
+"""Run `python -m lessons new CHAPTER [NAME]`: write stubs of a new exercise or a new chapter, each marked FILL IN.
 
-It writes all of the files or none, and overwrites nothing.
+It writes all of the files or none of them, and overwrites nothing.
 """
 
 import argparse
@@ -26,10 +26,16 @@ DESCRIPTION = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command: print the files that it wrote, or say in a sentence why there are none and return 2."""
+    """Run the command: print the files that it wrote, or say in one sentence why there are none and return 2."""
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
-    parser.add_argument("chapter", metavar="CHAPTER", help="such as ch03; for a new chapter its folder: ch25_pipelines")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: 'rows_of(x, mesh)'")
+    parser.add_argument(
+        "chapter",
+        metavar="CHAPTER",
+        help="an existing chapter, such as ch03, or the folder of a new one, such as ch25_pipelines",
+    )
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="function that the exercise asks for, such as 'rows_of(x, mesh)'"
+    )
     parser.add_argument(
         "--only", choices=WRITTEN, help="create the texts in this language only, and note that in words.toml"
     )
@@ -95,8 +101,8 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
 def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes: Sequence[str]) -> dict[str, str]:
     """Return the files of a chapter with one more exercise: path below root → text. ValueError if impossible.
 
-    only      the language that it is written in; None: those of the chapter
-    mistakes  their names
+    only      the language in which the exercise is written; None: those of the chapter
+    mistakes  names of the known mistakes
     """
     lessons = root / "lessons"
     named = chapters.named(lessons, wanted)
@@ -155,7 +161,7 @@ def _appended(chapter: ChapterFiles, path: Path, text: str) -> str:
 
 
 def _write(root: Path, texts: dict[str, str]) -> None:
-    """Write all these files; where one cannot be written, put back what was there."""
+    """Write all these files; if one cannot be written, restore the earlier ones."""
     before: dict[Path, bytes | None] = {}
     folders: list[Path] = []
     try:

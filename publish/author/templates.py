@@ -1,4 +1,4 @@
-"""Write the stubs of `new`, valid Python, TOML and Markdown marked FILL IN, and find those still marked."""
+"""Write the stubs for `new`, valid Python, TOML and Markdown marked FILL IN, and find those that are still marked."""
 
 import ast
 import json
@@ -36,7 +36,8 @@ kernelspec:
 class Signature:
     """The function that an exercise asks for.
 
-    names  of its arguments · written  the arguments as the author wrote them, with their types
+    names    those of its arguments
+    written  the arguments as the author wrote them, with their types
     """
 
     name: str
@@ -98,7 +99,7 @@ def mistakes(function: Signature, names: Sequence[str]) -> str:
 
 
 def words(name: str, languages: list[str], mistakes: Sequence[str], only: str = "") -> str:
-    """only: the language that the exercise is written in, where its chapter is in both."""
+    """Return the stub for words.toml. only: the language of the exercise, if its chapter is in both."""
     lines = [f"[{name}]", *_only(only), *_each("title", MARK, languages), *_each("hints", [MARK] * 3, languages)]
     for stub in mistakes:
         lines += ["", f"[{name}.mistakes.{stub}]"]
@@ -165,7 +166,7 @@ def unfilled(chapter: ChapterFiles) -> list[Finding]:
 
 
 def exercises_left(chapter: ChapterFiles, names: list[str]) -> set[str]:
-    """Return the exercises among these that are not filled in yet, so that there is nothing to judge."""
+    """Return those exercises that are not filled in yet, so that there is nothing to judge."""
     left = {f.where.partition(" ")[2] for path in chapter.python for f in _functions(chapter, path)}
     return {name for name in names if any(re.fullmatch(rf"(test_)?{name}(__\w+)?", function) for function in left)}
 
@@ -194,7 +195,7 @@ def _keys(node: Any, keys: list[str]) -> Iterator[str]:
 
 
 def _lines(chapter: ChapterFiles, page: Path) -> Iterator[Finding]:
-    """Lines of the page itself: what stands in an exercise or a cell comes from another file."""
+    """Yield the lines of the page itself, without exercises and cells, which come from other files."""
     try:
         lines = page.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError):

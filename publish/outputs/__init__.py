@@ -1,1 +1,1 @@
-"""Get the outputs of the cells: executed, or as recorded in book/outputs/."""
+"""Get the outputs of the cells, by executing them or as recorded in book/outputs/."""

@@ -1,4 +1,4 @@
-"""Compares the outputs of cells that were executed again with the recorded ones, line by line, in text and pictures."""
+"""Compare the outputs of cells that were executed again with the recorded ones, line by line, in text and pictures."""
 
 import math
 import re
@@ -56,7 +56,7 @@ def _rest(output: dict) -> dict:
 
 
 def _lines(output: dict) -> list[str]:
-    """Return the text of an output in each of its forms, cut into lines and pieces of markup."""
+    """Return the text of an output in each of its formats, split into lines and pieces of markup."""
     data = output.get("data", {})
     texts = [output.get("text", ""), *(str(data[kind]) for kind in sorted(data))]
     if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes a little otherwise than wasm does
@@ -67,9 +67,9 @@ def _lines(output: dict) -> list[str]:
 
 
 def form(text: str) -> list[str]:
-    """Return the different lines of a text, sorted, with # for each number and one blank for several.
+    """Return the distinct lines of a text, sorted, with # for each number and one blank for several.
 
-    Which process failed first, and how, is left out, and so is what had ended at each moment of measured lanes.
+    Left out are which process failed first and how, and what had ended at each moment of measured lanes.
     """
     text = re.sub(r"(s after the first start): .*", r"\1", text)
     text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed|ended with).*", "failed", text)
@@ -79,7 +79,7 @@ def form(text: str) -> list[str]:
 
 
 def close(ours: str, theirs: str) -> bool:
-    """Return whether two texts differ at most in the last digits of numbers: other processors add in another order."""
+    """Return whether two texts differ at most in the last digits of numbers: processors add in different orders."""
     a, b = NUMBER.split(ours), NUMBER.split(theirs)
     parts_of = [[re.sub(r"\s+", " ", re.sub(r" +]", "]", word)) for word in parts[::2]] for parts in (a, b)]
     numbers = zip(map(float, a[1::2]), map(float, b[1::2]), strict=False)

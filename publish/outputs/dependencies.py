@@ -1,9 +1,9 @@
-"""Find the programs and data of the lessons that the cells of a page, or a recorder, reach.
+"""Find the programs and data of the lessons that the cells of a page, or a recorder, use.
 
-Read from the code, never imported: `import` and `from … import` anywhere in it, and strings that name a module
-("lessons.ch13_network.wire") or a file: beside the code or in the lesson ("hello.py", "recorded.json"), or anywhere
-("lessons/ch15_pods/published.json"). The tools are left out: `make verify` finds out whether minipod still gives the
-same outputs.
+The code is read, not imported. What counts is `import` and `from … import` anywhere in it, and strings that name a
+module ("lessons.ch13_network.wire") or a file: next to the code or in the lesson ("hello.py", "recorded.json"), or
+anywhere ("lessons/ch15_pods/published.json"). The tools are left out: `make verify` finds out whether minipod still
+gives the same outputs.
 """
 
 import ast
@@ -28,21 +28,21 @@ _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all thr
 
 @dataclass(frozen=True)
 class Mentioned:
-    """The names in a piece of code. modules: dotted names, those of relative imports with their dots in front."""
+    """The names in a piece of code. modules: dotted names; those of relative imports begin with their dots."""
 
     modules: frozenset[str]
     strings: frozenset[str]
 
 
 def reached(page: Page, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
-    """Return the files in these rooms that the cells of a page import, start or read by name, and what those reach."""
+    """Return the files in these rooms that the cells of a page import, start or read by name, directly or not."""
     lesson = root / "lessons" / page.path.stem
     named = [path for cell in page.cells for path in _named(_mentioned(_code(cell.body)), lesson, lesson, root, rooms)]
     return reached_from(named, lesson, root, rooms)
 
 
 def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
-    """Return these files, and what they import, start or read by name; in order."""
+    """Return these files, and all files that they import, start or read by name, in order."""
     reached_files, todo = set[Path](), list(files)
     while todo:
         if (path := todo.pop()) in reached_files:
@@ -53,7 +53,7 @@ def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, 
 
 
 def named_in(path: Path, lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
-    """Return what a program imports, starts or reads by name; nothing for another file."""
+    """Return the files that a program imports, starts or reads by name; none for a file that is not a program."""
     if path.suffix != ".py":
         return []
     return _named(_mentioned(path.read_text("utf-8", "replace")), path.parent, lesson, root, rooms)
@@ -65,12 +65,12 @@ def sums_of(files: set[Path], root: Path) -> dict[str, str]:
 
 
 def sum_of(data: bytes) -> str:
-    """Return what a recording keeps of a file."""
+    """Return the hash of a file that a recording keeps."""
     return hashlib.sha256(data).hexdigest()[:20]
 
 
 def changed_since(commit: str, root: Path) -> set[str]:
-    """Files that differ from a commit, and those that git does not know yet. ValueError: there is no such commit."""
+    """Return files that differ from a commit, and those that git does not know yet. ValueError: unknown commit."""
     names: set[str] = set()
     for command in ["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]:
         done = subprocess.run(["git", "-c", "core.quotePath=off", *command], cwd=root, capture_output=True, text=True)
@@ -86,12 +86,12 @@ def _code(body: str) -> str:
 
 
 def strings_in(path: Path) -> frozenset[str]:
-    """Return the short strings of a program; none of another file."""
+    """Return the short strings of a program; none for a file that is not a program."""
     return _mentioned(path.read_text("utf-8", "replace")).strings if path.suffix == ".py" else frozenset()
 
 
 def _tree(code: str) -> ast.Module | None:
-    """Return the syntax tree, None for what is not Python: executing it gives the better message."""
+    """Return the syntax tree; None for text that is not Python: executing it gives a better message."""
     try:
         with _PARSING:
             return ast.parse(code)
@@ -114,7 +114,7 @@ def _mentioned(code: str) -> Mentioned:
 
 
 def _named(what: Mentioned, beside: Path, lesson: Path, root: Path, rooms: tuple[str, ...]) -> list[Path]:
-    """Return the files of this repository among what is named in code that lies in the folder `beside`."""
+    """Return the files of this repository among the names in a piece of code in the folder `beside`."""
     both = {beside, lesson}
     paths = [path for folder in both for name in what.strings & _listed(folder) if (path := folder / name).is_file()]
     paths += [path for text in what.strings if text.partition("/")[0] in rooms and (path := root / text).is_file()]
@@ -130,7 +130,7 @@ def _named(what: Mentioned, beside: Path, lesson: Path, root: Path, rooms: tuple
 
 
 def _files(folder: Path, dotted: str) -> list[Path]:
-    """Return the file of a module and those of the packages around it; nothing for what is no module there."""
+    """Return the file of a module and those of the packages around it; nothing if there is no such module."""
     paths, at = [], folder
     for part in filter(None, dotted.split(".")):
         names = _listed(at)
@@ -143,7 +143,7 @@ def _files(folder: Path, dotted: str) -> list[Path]:
 
 
 def _listed(folder: Path) -> frozenset[str]:
-    """Return what lies in a folder; nothing where there is none."""
+    """Return the contents of a folder; nothing if it does not exist."""
     try:
         return _names(folder, folder.stat().st_mtime_ns)
     except OSError:

@@ -1,6 +1,6 @@
 """Get a chapter's outputs for all editions: as recorded in the tree, or by executing its cells in a scratch folder.
 
-A recording depends on what the page says; outputs that were made here, and not recorded, on tools and versions too.
+A recording depends on the contents of the page; unrecorded outputs made here depend on tools and versions, too.
 """
 
 import atexit
@@ -35,11 +35,11 @@ ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "
 
 @dataclass
 class Failure:
-    """The reason why the outputs of a page end early, or are wrong.
+    """The reason why the outputs of a page end early or are wrong.
 
     cell    the index of the cell
-    what    it "raised", was "slow", "died" (the Python process ended) or "warned" (the cells after it ran all the same)
-    reason  the last lines of the error, as the page shows them ("": there are none)
+    what    "raised", "slow", "died" (the Python process ended) or "warned" (the cells after it ran all the same)
+    reason  the last lines of the error, as the page shows them; "" if there are none
     report  page, line and cell, the output so far, the traceback
     """
 
@@ -53,11 +53,11 @@ class Failure:
 class Executed:
     """The outputs of each code cell of a chapter (notebook format).
 
-    ran      how many cells ran now (0: the outputs are kept ones)
-    seconds  how long they took when they ran
-    made     when and with what they were recorded (None: executed on this machine)
-    oldest   what the oldest JAX gives otherwise (None: not recorded, or executed on this machine)
-    failure  what happened to the first cell that failed, if one did
+    ran      how many cells ran now; 0 if the outputs were kept
+    seconds  how long the cells took when they ran
+    made     when and with which versions they were recorded; None if they were executed on this machine
+    oldest   the outputs that differ with the oldest JAX; None if not recorded, or executed on this machine
+    failure  that of the first cell that failed, if any
     """
 
     outputs: list[list[dict]]
@@ -70,20 +70,20 @@ class Executed:
 
     @property
     def complete(self) -> int:
-        """Return how many cells, from the first on, have run to their end."""
+        """Return how many cells, counted from the first, have run to their end."""
         if self.failure and self.failure.what != "warned":
             return self.failure.cell
         return len(self.outputs)
 
 
 def measures(name: str, root: Path) -> bool:
-    """Return whether the cells of a page measure times: then nothing else may run at the same time."""
+    """Return whether the cells of a page measure times, so that nothing else may run at the same time."""
     folder = root / "lessons" / name
     return (folder / FILE).exists() and read_chapter(folder).measures
 
 
 def sources(page: Page, root: Path) -> dict[str, str]:
-    """Hash everything in a page: its cells, the lessons' files that they reach, its lesson's data."""
+    """Hash everything in a page: its cells, the lessons' files that they use, and its lesson's data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
     read = [p for p in read if not p.name.startswith(WORDS)]
     cells = json.dumps([[c.kind, c.name, c.body] for c in page.cells])
@@ -92,7 +92,7 @@ def sources(page: Page, root: Path) -> dict[str, str]:
 
 
 def key(page: Page, root: Path) -> str:
-    """Return a hash of what outputs that are made here depend on: what the page says, tools, versions, options."""
+    """Return a hash of everything on which outputs made here depend: the page, tools, versions, options."""
     here = recordings.now()
     tools = {path for room in dependencies.TOOLS for path in (root / room).rglob("*.py")}
     made = [sources(page, root), dependencies.sums_of(tools, root), ENVIRONMENT, here.python, here.packages]
@@ -100,9 +100,9 @@ def key(page: Page, root: Path) -> str:
 
 
 def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Executed:
-    """Return a page's outputs: as recorded if that fits, else from the cache in `build`, else by executing it.
+    """Return a page's outputs: the recorded ones if they fit, else those in the cache in `build`, else by executing it.
 
-    A failed chapter is not kept: the next build tries it again. OSError where a file cannot be written.
+    The outputs of a failed chapter are not kept: the next build tries again. OSError if a file cannot be written.
     """
     if not page.cells:
         return Executed([], 0, 0.0, [])
@@ -146,7 +146,7 @@ def _kept(path: Path, count: int) -> Executed | None:
 
 
 def expected(page: Page, root: Path, recording: recordings.Recording) -> list[list[dict]]:
-    """Return the outputs that the cells should give here: as recorded, under the oldest JAX with what differs there."""
+    """Return the outputs that the cells should give here: those recorded, under the oldest JAX with the differences."""
     oldest = ledger.read(root).oldest
     if not oldest or not ledger.of_versions(recordings.now(), oldest):
         return recording.outputs
@@ -156,7 +156,7 @@ def expected(page: Page, root: Path, recording: recordings.Recording) -> list[li
 
 
 def fresh(page: Page, root: Path) -> Executed:
-    """Execute the cells of a page here and now."""
+    """Execute the cells of a page, whatever is recorded or cached."""
     if not page.cells:
         return Executed([], 0, 0.0, [])
     name, start, at = page.path.stem, time.monotonic(), 0
@@ -226,12 +226,12 @@ def _where(page: Page, cell, root: Path) -> str:
 
 
 def _printed(cell) -> str:
-    """Return what a cell has printed, as far as it is text."""
+    """Return the text that a cell has printed."""
     return "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
 def _plain(text: str) -> str:
-    """Without colours and other control characters."""
+    """Return the text without colours and other control characters."""
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", re.sub(r"\x1b\[[0-9;]*m", "", text))
 
 
@@ -254,7 +254,7 @@ def _report(page: Page, notebook, at: int, root: Path, what: str, why: str) -> s
 
 
 def _tidy(cell, kind: str, scratch: str) -> list[dict]:
-    """Outputs without what differs from run to run: neighbouring streams joined, the scratch folder's name removed."""
+    """Make outputs the same in every run: join neighbouring streams, and remove the name of the scratch folder."""
     if kind == "program":
         return []  # only «Writing file.py»
     kept: list[dict] = []

@@ -1,7 +1,7 @@
-"""book/recordings.toml, the ledger of everything that is recorded, and book/recorded.json, what came of it when.
+"""Read book/recordings.toml, the ledger of everything that is recorded, and book/recorded.json, when it was recorded.
 
-A row says which program writes which files, and what that program needs. recorded.json has, a line for each, a sum of
-all that it was recorded from, the program and each file that it reaches, and a sum of what it wrote.
+A row says which program writes which files, and what that program needs. recorded.json has a line for each row, with a
+hash of its sources (the program and each file that it uses), and a hash of the files that it wrote.
 """
 
 import json
@@ -20,9 +20,9 @@ RECORDERS = "publish/recorders/"
 
 @dataclass(frozen=True)
 class Row:
-    """A recorder, the program `by`: the files that it writes, what it needs, how many minutes it takes.
+    """A recorder, the program `by`: the files that it writes, its needs, and how many minutes it takes.
 
-    also: the files that it is recorded from and its code does not name (patterns).
+    also: patterns for source files that its code does not name.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Entry:
-    """The time and versions of a recording; hashes of what it was recorded from, and of what was written."""
+    """The time and versions of a recording; hashes of its sources and of the files that were written."""
 
     on: str
     versions: dict[str, str]
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The versions that the pages are recorded with, the oldest that are promised, cells that vary, recorders."""
+    """The versions with which pages are recorded, the oldest supported ones, the cells that vary, and the recorders."""
 
     versions: dict[str, str] = field(default_factory=dict)
     oldest: dict[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Ledger:
 
 
 def read(root: Path) -> Ledger:
-    """Return the ledger; an empty one where there is none. ValueError, in one sentence, for one that cannot be read."""
+    """Return the ledger, empty if there is none. ValueError, in one sentence, if it cannot be read."""
     if not (root / LEDGER).exists():
         return Ledger()
     try:
@@ -77,21 +77,21 @@ def _row(name: str, row: dict[str, Any]) -> Row:
 
 
 def fault(row: Row, root: Path) -> str:
-    """Return what is wrong with a row, "" if nothing is: its program must exist."""
+    """Return the fault of a row, "" if there is none: its program must exist."""
     if not (root / row.by).is_file():
         return f"{LEDGER}: {row.by}, which records {row.name}, is missing: correct `by`, or remove the row"
     return ""
 
 
 def written(row: Row, root: Path) -> dict[str, str]:
-    """Return the files of a row that are there, each with a hash."""
+    """Return the files of a row that exist, each with a hash."""
     return dependencies.sums_of({path for name in row.writes if (path := root / name).exists()}, root)
 
 
 def sources(row: Row, root: Path) -> dict[str, str]:
-    """Return what a row is recorded from, each with a hash: recorders, lessons' programs, and what these reach.
+    """Return the sources of a row, each with a hash: recorders, lessons' programs, and the files that these use.
 
-    Neither what it writes nor the tools.
+    The files that it writes and the tools are left out.
     """
     names = [name for name in (row.by, *row.also) if name.startswith(("lessons/", RECORDERS))]
     first = [path for name in names for path in root.glob(name)]
@@ -100,7 +100,7 @@ def sources(row: Row, root: Path) -> dict[str, str]:
 
 
 def entries(root: Path) -> dict[str, Entry]:
-    """Row → when and of what it was recorded. ValueError, in one sentence, where recorded.json is damaged."""
+    """Map row → its last recording. ValueError, in one sentence, if recorded.json is damaged."""
     try:
         return {name: Entry(**entry) for name, entry in json.loads(files.read(root / KEPT) or "{}").items()}
     except (ValueError, TypeError, AttributeError):
@@ -108,7 +108,7 @@ def entries(root: Path) -> dict[str, Entry]:
 
 
 def keep(row: Row, root: Path, made: Made) -> None:
-    """Note that a row has been recorded now."""
+    """Store that a row has been recorded now."""
     versions = {"python": made.python, "jax": made.packages["jax"]}
     if "libtpu" in row.needs:
         versions["libtpu"] = recordings.version("libtpu")
@@ -124,7 +124,7 @@ def is_stale(row: Row, entry: Entry | None, root: Path) -> bool:
 
 
 def is_as_written(row: Row, entry: Entry, root: Path) -> bool:
-    """Return whether the files are what the recorder wrote."""
+    """Return whether the files are unchanged since the recorder wrote them."""
     return entry.wrote == _total(written(row, root))
 
 
@@ -133,7 +133,7 @@ def _total(sums: dict[str, str]) -> str:
 
 
 def of_other_versions(made: Made, promised: dict[str, str]) -> str:
-    """That a recording is not of the versions promised, as the end of a sentence; "" where it is."""
+    """Return the end of a sentence that says that a recording is not of the promised versions; "" if it is."""
     if of_versions(made, promised):
         return ""
     was, is_to_be = (", ".join(f"{name} {of.get(name)}" for name in promised) for of in (_numbers(made), promised))

@@ -1,7 +1,7 @@
 """Read and write recorded outputs: book/outputs/NAME.json for each page, laid out for readable diffs.
 
-They are those of the newest JAX. book/outputs/oldest/NAME.json has, in the same form, the cells whose outputs differ
-under the oldest JAX that the book supports.
+The outputs are those of the newest JAX. book/outputs/oldest/NAME.json has, in the same form, the cells whose outputs
+differ under the oldest JAX that the book supports.
 """
 
 import datetime
@@ -36,7 +36,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Recording:
-    """The contents of a file: hashes `of` the page at that time, and the outputs of each cell (notebook format)."""
+    """The contents of a file. of: hashes of the page at that time. outputs: those of each cell (notebook format)."""
 
     of: dict[str, str]
     made: Made
@@ -46,7 +46,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class OldestOutputs:
-    """The outputs under the oldest JAX, by cell: only those that differ from the newest JAX's."""
+    """The outputs under the oldest JAX, by cell: only those that differ from the outputs of the newest JAX."""
 
     made: Made
     cells: dict[str, list[dict]]
@@ -61,7 +61,7 @@ class _File:
 
 
 class StaleRecording(ValueError):
-    """The recording was made from an earlier state of the page."""
+    """Raised if the recording was made from an earlier state of the page."""
 
     def __init__(self, sentence: str, recording: Recording) -> None:
         super().__init__(sentence)
@@ -69,12 +69,12 @@ class StaleRecording(ValueError):
 
 
 def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the names whose hashes differ, or that only one of the two has."""
+    """Return the names whose hashes differ, or that are in only one of the two."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
 def now() -> Made:
-    """Here and today."""
+    """Return the description of a recording made here and today."""
     today = datetime.date.today().isoformat()
     return Made(today, platform.python_version(), versions(), f"{platform.system()} {platform.machine()}")
 
@@ -93,12 +93,12 @@ def version(package: str) -> str:
 
 
 def where(name: str, root: Path, oldest: bool = False) -> Path:
-    """Return the file of a page's recording; `oldest`: of what the oldest JAX gives otherwise."""
+    """Return the file of a page's recording. oldest: the one with the differences under the oldest JAX."""
     return root / "book" / "outputs" / (OLDEST if oldest else "") / f"{name}.json"
 
 
 def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
-    """Return the recording of a page, None if there is none. ValueError, in a sentence, if it does not fit."""
+    """Return the recording of a page; None if there is none. ValueError, in a sentence, if it does not fit."""
     path = where(page.path.stem, root)
     if not (file := _load(path, root)):
         return None
@@ -109,7 +109,7 @@ def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
 
 
 def oldest_outputs(page: Page, root: Path, of: dict[str, str]) -> OldestOutputs | None:
-    """Return the oldest JAX's outputs, None if not recorded. ValueError, in a sentence, if they do not fit."""
+    """Return the oldest JAX's outputs; None if not recorded. ValueError, in a sentence, if they do not fit."""
     path = where(page.path.stem, root, oldest=True)
     if not (file := _load(path, root)):
         return None
@@ -124,7 +124,7 @@ def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str
 
 
 def _load(path: Path, root: Path) -> _File | None:
-    """Return what is in a file, None where there is none. ValueError for one that is damaged or was changed by hand."""
+    """Return the contents of a file; None if it is missing. ValueError if it is damaged or was changed by hand."""
     if not path.exists():
         return None
     try:
@@ -141,9 +141,9 @@ def _load(path: Path, root: Path) -> _File | None:
 
 
 def write(page: Page, root: Path, recording: Recording, oldest: Container[str] | None = None) -> Path:
-    """Put the recording in its place; the same outputs give the same text. OSError where it cannot be written.
+    """Write a recording to its file; the same outputs give the same text. OSError if it cannot be written.
 
-    oldest: it is of the oldest JAX, and these cells are otherwise there.
+    oldest: the cells that differ under the oldest JAX, if the recording is of that.
     """
     path = where(page.path.stem, root, oldest is not None)
     cells = [
@@ -168,12 +168,12 @@ def strangers(names: list[str], root: Path) -> list[str]:
 
 
 def _numbered(output: dict) -> dict:
-    """As the notebook format wants it: results have a number, which nothing here needs."""
+    """Return outputs in the notebook format, in which results have a number that nothing here needs."""
     return {**output, "execution_count": None} if output["output_type"] == "execute_result" else output
 
 
 def _split(output: dict) -> dict:
-    """Long strings as lists: a line, or a piece of markup, each."""
+    """Return long strings as lists of lines or pieces of markup."""
     if "text" in output:
         return {**output, "text": pieces(output["text"])}
     data = {kind: pieces(text) if isinstance(text, str) else text for kind, text in output.get("data", {}).items()}
@@ -181,7 +181,7 @@ def _split(output: dict) -> dict:
 
 
 def pieces(text: str) -> list[str]:
-    """Split into lines and pieces of markup."""
+    """Split a text into lines and pieces of markup."""
     return re.split(r"(?<=\n)(?=.|\n)|(?<=>)(?=<)", text)
 
 

@@ -1,1 +1,1 @@
-"""Make the pages: their parts, their words in three scripts, their notebooks."""
+"""Make the pages: their parts, their texts in three scripts, their notebooks."""

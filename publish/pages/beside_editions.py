@@ -1,4 +1,4 @@
-"""Write the files next to the editions: the page that leads to them; if published, sitemap.xml and 404.html."""
+"""Write the files next to the editions: the page that links to them and, if published, sitemap.xml and 404.html."""
 
 from html import escape
 from pathlib import Path
@@ -69,7 +69,7 @@ _LOST = """<!doctype html>
 
 
 def write_root_page(folder: Path) -> None:
-    """Write index.html into `folder`, which holds one folder per edition; only editions that are there are linked."""
+    """Write index.html into `folder`, which has one folder per edition; it links only to editions that exist."""
     ui = terms.ui()
     links = "\n".join(
         f'<li><a lang="{edition}" href="{edition}/index.html"><strong>{ui["title"][edition]}</strong>'
@@ -83,8 +83,8 @@ def write_root_page(folder: Path) -> None:
 
 
 def write_for_search_engines(folder: Path) -> None:
-    """Write sitemap.xml and 404.html into `folder`, which holds one folder per edition; where the book has no address,
-    neither is there."""
+    """Write sitemap.xml and 404.html into `folder`, which has one folder per edition; if the book has no address, write
+    neither."""
     base = address()
     for name in ("sitemap.xml", "404.html"):
         if not base:
@@ -99,7 +99,7 @@ def _editions(folder: Path) -> list[str]:
 
 
 def sitemap(folder: Path) -> str:
-    """Return every page of every edition, with its other editions and the day on which it changed."""
+    """Return the sitemap: every page of every edition, with its other editions and the day on which it changed."""
     ElementTree.register_namespace("", SITEMAP)
     ElementTree.register_namespace("xhtml", XHTML)
     root = ElementTree.Element(f"{{{SITEMAP}}}urlset")

@@ -17,14 +17,14 @@ LOCALES = {"en": "en_US", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
 
 @functools.cache
 def version() -> str:
-    """That of pyproject.toml; empty for pages without a project."""
+    """Return the version in pyproject.toml; empty for pages without a project."""
     project = ROOT / "pyproject.toml"
     return tomllib.loads(project.read_text("utf-8"))["project"]["version"] if project.exists() else ""
 
 
 @functools.cache
 def days(root: Path = ROOT) -> dict[str, str]:
-    """File of the book → the day of the last commit that changed it, 2026-11-23. Empty where there is no history."""
+    """Map each file of the book → the day of the last commit that changed it, 2026-11-23; empty without a history."""
     command = ["git", "log", "--format=//%cs", "--name-only", "--", "book/en", "book/zh-Hans"]
     try:
         log = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
@@ -47,7 +47,7 @@ def day(edition: str, page: str) -> str:
 
 @dataclass(frozen=True)
 class About:
-    """A page, for its head and its foot. title: of the page, as text; description: its first paragraph."""
+    """Facts about a page for its head and foot. title: of the page, as text. description: its first paragraph."""
 
     edition: str
     page: str
@@ -56,7 +56,7 @@ class About:
 
     @property
     def url(self) -> str:
-        """Return the address at which it is published; empty if _config.yml does not say."""
+        """Return the address at which the page is published; empty if _config.yml has none."""
         return f"{base}/{self.edition}/{self.page}.html" if (base := address()) else ""
 
     def cite(self) -> str:
@@ -73,7 +73,7 @@ class About:
         return f"{address()}/{self.edition}/cards/{page or self.page}.png"
 
     def head(self, editions: list[str]) -> str:
-        """Return the tags of the head. editions: those that the page is in."""
+        """Return the tags of the head. editions: those that have the page."""
         short = self.description
         tags = [("name", "description", short)] if short else []
         tags += [("property", "og:title", self.title), ("property", "og:type", "article")]
@@ -93,12 +93,12 @@ class About:
 
 
 def alternates(urls: dict[str, str]) -> dict[str, str]:
-    """Language → address of a page that is in these editions; for all other languages in the first."""
+    """Map each language → the address of a page in these editions; other languages get that in the first edition."""
     return urls | {"x-default": next(iter(urls.values()))} if urls else {}
 
 
 def shortened(text: str) -> str:
-    """As many whole sentences of a paragraph as a description holds, at least the first, cut if it must be."""
+    """Return as many whole sentences of a paragraph as fit into a description, at least the first, cut if necessary."""
     text = " ".join(text.split())
     ends = [i + 1 for i, c in enumerate(text) if c in "。？！" or (c in ".?!" and text[i + 1 : i + 2] in ("", " "))]
     fits = [end for end in ends if end <= LONGEST]

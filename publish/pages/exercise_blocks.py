@@ -13,7 +13,7 @@ _words = functools.cache(tomllib.loads)  # a chapter's exercises share them
 
 
 def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: dict[str, dict[str, str]]) -> str:
-    """Return the Markdown between `% exercise: name` and `% end exercise`. ValueError, naming what the lesson lacks."""
+    """Return the Markdown between `% exercise: name` and `% end exercise`. ValueError names what the lesson lacks."""
     blanks, solved = root / "lessons" / chapter / "exercises.py", root / "solutions" / f"{chapter}.py"
     for path in (blanks, solved):
         if not path.exists() or name not in functions(path):
@@ -56,9 +56,9 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
 
 
 def split(text: str, then: str) -> list[tuple[str, str]]:
-    """Return each exercise of a page's Markdown, with what stands above it, and at last what comes after: ("", text).
+    """Return each exercise of a page's Markdown with the text above it; last, the text after them: ("", text).
 
-    In place of blank, hints and solution, which a notebook has in cells, it ends with the sentence `then`.
+    Blank, hints and solution, which a notebook has in cells, are replaced by the sentence `then`.
     """
     parts, at = [], 0
     for m in re.finditer(r"(?ms)^% exercise: *(\w+) *$\n(.*?)^% end exercise *$\n?", text):
@@ -69,5 +69,5 @@ def split(text: str, then: str) -> list[tuple[str, str]]:
 
 
 def label(name: str) -> str:
-    """Return an exercise's label, the same in every edition, to which a line of `pytest lessons/` can link."""
+    """Return an exercise's label, which is the same in every edition, so that `pytest lessons/` can link to it."""
     return "ex-" + name.replace("_", "-")

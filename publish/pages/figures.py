@@ -1,6 +1,6 @@
 """Show a chapter's pictures on its page: numbered, with a caption and an address.
 
-What a cell drew is recorded as minipod made it, with its data; here it gets the words of an edition.
+The recording has the picture as minipod made it, with its data; here it gets the words of an edition.
 """
 
 import html
@@ -33,7 +33,7 @@ _WIDTH = re.compile(r"max-width:min\(100%,([\d.]+px)\)")
 def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
     """Return the HTML of a cell of a page in the words of an edition; pictures with their captions.
 
-    number: the place of its picture, if it is one, among those of the page.
+    number: the number of its picture, if it is one, among those of the page.
     """
     drawing = in_words(markup, edition, page)
     drawing = _WIDTH.sub(r"--natural:\1;\g<0>", drawing)  # for the style sheet, which lets no word become too small
@@ -41,7 +41,7 @@ def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
 
 
 def in_words(markup: str, edition: str, page: str = "") -> str:
-    """Return a picture, or other HTML of minipod's, in the words of an edition; a picture's data are left out."""
+    """Return a picture, or other HTML from minipod, in the words of an edition; a picture's data are left out."""
     drawing = translate(markup, edition, page)
     if data_texts := _DATA.findall(markup):
         each = [json.loads(kept) for kept in data_texts]
@@ -52,7 +52,7 @@ def in_words(markup: str, edition: str, page: str = "") -> str:
 
 
 def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
-    """Return the frames of a player with what each says, and the words of its script (book/_static/player.js)."""
+    """Return the frames of a player with their sentences, and the words of its script (book/_static/player.js)."""
     if not each:
         return markup
     for find, key in (_SAID, "step"), (_HEARD, "heard"):
@@ -78,7 +78,7 @@ def _in_edition(how: Callable[..., str], data: dict, edition: str, page: str) ->
 
 
 def upright(markup: str) -> str:
-    """Return a picture whose Chinese words at the side stand upright, one below the other: turned, they would lie."""
+    """Return a picture whose Chinese words at the side are set upright, one character below the other, not rotated."""
 
     def stood(m: re.Match[str]) -> str:
         text = m[4].replace("：", " ")  # which would be turned
@@ -92,7 +92,7 @@ def captioned(markup: str, data: dict, page: str, cell: str, number: int, editio
     """Return a picture with number, caption and its own address, `#fig-cell-name`, the same in all editions.
 
     data    the picture's own
-    number  its place among the pictures of the page
+    number  its number among the pictures of the page
     """
     if not (data and (chapter := chapter_of(page))):
         return markup

@@ -1,4 +1,4 @@
-"""Write the first cell of a downloaded notebook: it installs missing packages, or says in one sentence how to."""
+"""Write the first cell of a downloaded notebook, which installs missing packages or says in one sentence how to."""
 
 from grader.home import BOOK
 from grader.messages import say

@@ -30,7 +30,7 @@ def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
 
 @functools.cache
 def _figures(page: str) -> dict[str, str]:
-    """Return the words of a lesson's table of measured figures, which its file has in both languages; "": of all."""
+    """Return the words of a lesson's table of measured figures, which has both languages; "": of all tables."""
     words: dict[str, str] = {}
     for path in ROOT.glob(f"lessons/{page or '*'}/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))
@@ -46,7 +46,7 @@ def _clauses() -> list[tuple[re.Pattern, str]]:
 
 
 def _of_a_launch(text: str) -> str | None:
-    """Return what `minipod run` says went wrong, clause by clause; None if any of it is something else."""
+    """Translate the error that `minipod run` reports, clause by clause; None if any clause is unknown."""
     translated, at = "", 0
     while at < len(text):
         for find, put in _clauses():
@@ -60,7 +60,7 @@ def _of_a_launch(text: str) -> str | None:
 
 @functools.cache
 def label(text: str, edition: str, page: str = "") -> str:
-    """Return one label in the words of the page's chapter and of terms.toml; what neither knows stays."""
+    """Return one label in the words of the page's chapter and of terms.toml; an unknown label stays as it is."""
     bare = text.strip()
     if edition == "en" or not bare:
         return text
@@ -75,7 +75,7 @@ def label(text: str, edition: str, page: str = "") -> str:
 
 
 def translate(markup: str, edition: str, page: str = "") -> str:
-    """Translate the text nodes and accessible names of minipod's HTML or SVG; verbatim text stays."""
+    """Translate the text nodes and accessible names of minipod's HTML or SVG; verbatim text stays as it is."""
     if edition == "en" or "minipod" not in markup:
         return markup
 

@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"\{ref\}`(?:第 (\d+) 章|[Cc]hapter (\d+)) <([^>`]+)>`"
 
 @dataclass
 class Source:
-    """A page as one edition reads it: its Markdown (prose in the reader's script) and the outputs of its cells."""
+    """A page in one edition: its Markdown (prose in the reader's script) and the outputs of its cells."""
 
     name: str
     edition: str
@@ -35,7 +35,7 @@ class Source:
 
 
 def source(page: Page, edition: str, executed: Executed) -> Source:
-    """Prepare a written page for an edition: Chinese lines joined, and Traditional derived where it is asked for."""
+    """Prepare a written page for an edition: join Chinese lines, and derive Traditional Chinese if needed."""
     text = _marked(page, EDITIONS[edition], executed)
     text = text if edition == "en" else terms.join_lines(text)
     if edition == "zh-Hant":
@@ -44,9 +44,9 @@ def source(page: Page, edition: str, executed: Executed) -> Source:
 
 
 def _marked(page: Page, edition: str, executed: Executed) -> str:
-    """Return the text of a page; where outputs are missing it says so under the title, and why beside the failed cell.
+    """Return the text of a page; if outputs are missing, it says so under the title, and why, next to the failed cell.
 
-    Below a cell that gives something else with the oldest JAX stands a box with that.
+    Below a cell whose output differs with the oldest JAX, there is a box with that output.
     """
     ui, name, failure = terms.ui_in(edition), page.path.stem, executed.failure
     text, above = page.text, ""
@@ -88,17 +88,17 @@ def _with_oldest(page: Page, oldest: recordings.OldestOutputs, ui: dict[str, str
 
 
 def oldest_label(name: str, cell: str) -> str:
-    """Return the label of the box with what the oldest JAX gives for a cell."""
+    """Return the label of the box with the output of a cell under the oldest JAX."""
     return f"oldest-{name.replace('_', '-')}-{cell}"
 
 
 def failure_label(name: str) -> str:
-    """Return the label of the box beside the failed cell of a page."""
+    """Return the label of the box next to the failed cell of a page."""
     return f"failed-{name.replace('_', '-')}"
 
 
 def with_outputs(src: Source) -> nbformat.NotebookNode:
-    """Return the page as a notebook whose cells carry their outputs. Cells are the page's own, whatever the edition."""
+    """Return the page as a notebook whose cells have their outputs. Cells are the page's own in every edition."""
     notebook = jupytext.reads(src.text, fmt="md:myst")
     # pyrefly: ignore[missing-attribute]
     notebook.metadata.pop("jupytext", None)
@@ -171,7 +171,7 @@ def to_take_away(notebook: nbformat.NotebookNode, src: Source, links: Links) -> 
 
 
 def _with_exercises(cell: nbformat.NotebookNode, src: Source) -> list[nbformat.NotebookNode]:
-    """Return a cell of a page; where it is prose with exercises, the prose and the exercises as cells."""
+    """Return a cell of a page; for prose with exercises, the prose and the exercises as cells."""
     if cell.cell_type != "markdown":
         return [cell]
     cells, blanks = [], ROOT / "lessons" / src.name / "exercises.py"
@@ -185,11 +185,10 @@ def _with_exercises(cell: nbformat.NotebookNode, src: Source) -> list[nbformat.N
 
 
 def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
-    """Let a reference to a chapter that has no words of its own say its number and its title.
+    """Give a reference to a chapter, if it has no text of its own, the chapter's number and title as text.
 
-    An item of a list stays short, and where the number stands before the reference (第 3 章《…》) nothing is added.
-    A reference into a chapter that says its number alone, {ref}`chapter 3 <sec-spec>`, says its title, too, but in
-    tables.
+    In an item of a list it stays short, and if the number comes before the reference (第 3 章《…》), nothing is added.
+    A reference with only a chapter's number, {ref}`chapter 3 <sec-spec>`, also gets the title, except in tables.
 
     title: label or page → its title, as `titles` has it.
     """
@@ -210,7 +209,7 @@ def _named(template: str, title: dict[str, str], chinese: bool, m: re.Match[str]
 
 
 def _numbered(template: str, title: dict[str, str], m: re.Match[str]) -> str:
-    """Return a reference that says a chapter's number, with the chapter's title."""
+    """Return a reference that has a chapter's number, with the chapter's title added."""
     line = m.string.rfind("\n", 0, m.start()) + 1
     if m.string.startswith("|", line) or m.string.endswith("- ", 0, m.start()):
         return m[0]
@@ -219,7 +218,7 @@ def _numbered(template: str, title: dict[str, str], m: re.Match[str]) -> str:
 
 
 def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:
-    """Label or page → its title in this edition, and label → the page it stands on."""
+    """Map each label or page → its title in this edition, and each label → its page."""
     title: dict[str, str] = {}
     page: dict[str, str] = {}
     for src in sources:

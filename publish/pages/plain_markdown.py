@@ -1,4 +1,4 @@
-"""MyST to plain Markdown: a downloaded notebook must read well where nobody knows boxes, labels and roles."""
+"""Turn MyST into plain Markdown, because programs that show downloaded notebooks know no boxes, labels and roles."""
 
 import re
 
@@ -19,7 +19,7 @@ class Links:
         self.titles, self.pages, self.here = titles, pages, here
 
     def to(self, target: str, text: str | None = None) -> str:
-        """Return a Markdown link to a label or a page. ValueError for a target nobody has."""
+        """Return a Markdown link to a label or a page. ValueError for an unknown target."""
         if target not in self.titles:
             raise ValueError(f"{self.here}: no page or label is called «{target}»")
         if target not in self.pages:
@@ -29,9 +29,9 @@ class Links:
 
 
 def plain(text: str, links: Links, names: dict[str, str]) -> str:
-    """Plain Markdown for one Markdown cell. `names`: the title of a box that has none, by directive.
+    """Return plain Markdown for one Markdown cell. names: by directive, the title of a box that has none.
 
-    ValueError for a directive or a role that this does not know.
+    ValueError for an unknown directive or role.
     """
     out, lines, i = [], text.split("\n"), 0
     while i < len(lines):

@@ -1,10 +1,10 @@
 """Find where the book is published; make links to its source and to services that run its notebooks.
 
-The environment says where, as .github/workflows/book.yml does, else _config.yml. Without a repository there are no
-links. Colab and Binder open notebooks from the branch that has the built pages, beside which the package lies.
+The environment says where, as in .github/workflows/book.yml, or else _config.yml. Without a repository there are no
+links. Colab and Binder open notebooks from the branch with the built pages, which also has the package.
 
 BOOK_SITE        the address of the whole site, https://someone.github.io/book
-BOOK_VERSION     which of its versions this is: stable, the released one, or dev, the one on main; each has a folder
+BOOK_VERSION     the version: stable, which is released, or dev, which is on main; each has a folder
 BOOK_REPOSITORY  the address of the source
 """
 
@@ -25,7 +25,7 @@ BRANCH = "site-{}"  # of the repository: what was built of a version, from which
 
 
 def version() -> str:
-    """stable, dev, or empty where the book is not one of several versions. ValueError for another word."""
+    """Return stable, dev, or empty if the book is not one of several versions. ValueError for any other word."""
     name = os.environ.get("BOOK_VERSION", "")
     if name not in ("", *VERSIONS):
         raise ValueError(f"BOOK_VERSION is «{name}»: give {' or '.join(VERSIONS)}")
@@ -43,12 +43,12 @@ def address() -> str:
 
 
 def _branch() -> str:
-    """Return the branch with what was built, where the book is one of several versions; else empty."""
+    """Return the branch with the built pages if the book is one of several versions; else empty."""
     return BRANCH.format(version()) if version() else ""
 
 
 def state() -> list[str]:
-    """Return what the pages say of this edition: the build compares it with the last one."""
+    """Return the facts about this edition that pages show, which the build compares with those of the last one."""
     return [version(), address(), os.environ.get("BOOK_REPOSITORY", "")]
 
 
@@ -59,7 +59,7 @@ def _configured(config: str) -> str:
 
 @dataclass(frozen=True)
 class Repository:
-    """`repository` of _config.yml. published: the branch with the built pages; empty where there is none."""
+    """The `repository` of _config.yml. published: the branch with the built pages; empty if there is none."""
 
     url: str = ""
     branch: str = "main"
@@ -84,9 +84,9 @@ def repository(root: Path = ROOT) -> Repository:
 
 
 def links(source: Repository, edition: str, page: str) -> dict[str, str]:
-    """`source`, `edit`, `colab`, `binder` → address, as far as the host has them; nothing without a repository.
+    """Map `source`, `edit`, `colab`, `binder` → address, as far as the host has them; empty without a repository.
 
-    The page of a derived edition is edited where it is written.
+    The link to edit a page of a derived edition leads to the page from which it is derived.
     """
     if not source.url:
         return {}
@@ -104,7 +104,7 @@ def links(source: Repository, edition: str, page: str) -> dict[str, str]:
 
 
 def write_environment(html: Path, source: Repository) -> None:
-    """Write Binder's files next to the pages, Python and the package; nothing without a link to Binder."""
+    """Write Binder's files, which name Python and the package, next to the pages; nothing without a link to Binder."""
     if "binder" in links(source, "en", "index"):
         files.write(html / "runtime.txt", "python-3.12\n")
         files.write(html / "requirements.txt", "".join(f"./{name}\n" for name in package.filenames()))

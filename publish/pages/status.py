@@ -1,4 +1,4 @@
-"""Report how the book was made: the tables that replace `% status table` and `% recorders table` on a page."""
+"""Report how the book was made, in tables that replace `% status table` and `% recorders table` on a page."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ PACKAGES = ("jax", "jaxlib")
 
 
 def fill(sources: list[Source]) -> None:
-    """Put the tables into the page that asks for them. The rows of the first are the pages with code that has run."""
+    """Put the tables into the page that asks for them. The rows of the first one are the pages whose code has run."""
     for src in sources:
         if RECORDERS in src.text:
             src.text = src.text.replace(RECORDERS, recorders(src.edition))
@@ -22,10 +22,10 @@ def fill(sources: list[Source]) -> None:
 
 
 def table(sources: list[Source], edition: str) -> str:
-    """Per page the code cells and programs that ran, its exercises, the seconds of its last execution, and where.
+    """Return the table: for each page, cells and programs that ran, exercises, seconds and place of the last run.
 
-    Where a cell failed, a link to it stands in place of the seconds. Then with what the pages were executed, and a list
-    of the cells that give something else with the oldest JAX.
+    If a cell failed, the seconds are replaced by a link to it. Below are the versions with which pages were executed,
+    and a list of the cells whose output differs with the oldest JAX.
     """
     ui = terms.ui_in(edition)
     rows, seconds, recorded = [], 0.0, list[Made]()
@@ -55,7 +55,7 @@ def table(sources: list[Source], edition: str) -> str:
 
 
 def _oldest(sources: list[Source], ui: dict[str, str]) -> Iterator[str]:
-    """Links to what the oldest JAX gives otherwise, and the pages of which that is not known."""
+    """Return links to the outputs that differ with the oldest JAX, and the pages for which that is unknown."""
     tried = {src.name: src.executed.oldest for src in sources if src.executed.oldest}
     if not tried:
         return
@@ -70,7 +70,7 @@ def _oldest(sources: list[Source], ui: dict[str, str]) -> Iterator[str]:
 
 
 def recorders(edition: str) -> str:
-    """Make the table of recorders: when each ran, with which versions, its needs, and whether it is outdated."""
+    """Return the table of recorders: when each ran, with which versions, its needs, and whether it is outdated."""
     ui = terms.ui_in(edition)
     lines = [[ui[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")], ["---"] * 5]
     entries = ledger.entries(ROOT)

@@ -26,7 +26,7 @@ def terms() -> dict:
 
 @functools.cache
 def ui() -> dict[str, dict[str, str]]:
-    """Strings of the page furniture, by name and edition; zh-Hant is derived where it is not written."""
+    """Return the strings of the page furniture, by name and edition; zh-Hant is derived if it is not written."""
     return {
         name: row if "zh-Hant" in row else {**row, "zh-Hant": traditional(row["zh-Hans"])}
         for name, row in terms()["ui"].items()
@@ -34,15 +34,15 @@ def ui() -> dict[str, dict[str, str]]:
 
 
 def ui_in(edition: str, prefix: str = "") -> dict[str, str]:
-    """Return the strings of one edition whose names begin with `prefix`, which is cut off."""
+    """Return the strings of one edition whose names begin with `prefix`, without this prefix."""
     return {name.removeprefix(prefix): row[edition] for name, row in ui().items() if name.startswith(prefix)}
 
 
 @functools.cache
 def converter():
-    """OpenCC to what is written in Taiwan, and the rules of terms.toml that follow it: what to find, what to put.
+    """Return OpenCC's converter for Taiwan, and the rules of terms.toml that follow it (pattern, replacement).
 
-    Most are plain words, which need no pattern: those are strings.
+    Most rules are plain words, which need no pattern: these are strings.
     """
     from opencc import OpenCC
 
@@ -52,7 +52,7 @@ def converter():
 
 
 def exchanged(text: str) -> str:
-    """Return a text without code, whole."""
+    """Convert a whole text, which contains no code, to Traditional Chinese."""
     opencc, rules = converter()
     text = opencc.convert(text)
     for find, put in rules:
@@ -65,9 +65,9 @@ _exchanged_line = kept(exchanged)
 
 
 def traditional(text: str) -> str:
-    """Simplified to Traditional Chinese as it is written in Taiwan: OpenCC, then the rules of terms.toml.
+    """Convert Simplified to Traditional Chinese as written in Taiwan, with OpenCC and then the rules of terms.toml.
 
-    Fenced code stays as it is, but for its comments, and for what a fence of `text` has printed; so does all that is
+    Fenced code stays as it is, except for its comments and for output in fences of `text`; so does everything that is
     not Chinese.
     """
     out, printed = [], False
@@ -85,7 +85,7 @@ def traditional(text: str) -> str:
 
 
 def with_fences(text: str):
-    """Yield each line with whether it is fenced code (a fence whose info is a `{directive}` of prose is not)."""
+    """Yield each line, and whether it is fenced code (a fence with a `{directive}` of prose is not)."""
     fence, code = "", False  # the fence that is open, and whether what it holds is code
     for line in text.split("\n"):
         m = _FENCE.match(line)
@@ -99,7 +99,7 @@ def with_fences(text: str):
 
 
 def join_lines(text: str) -> str:
-    """Join the lines of a Chinese paragraph: a browser shows a line break between two Han characters as a space."""
+    """Join the lines of a Chinese paragraph, since browsers show a line break between two Han characters as a space."""
     out: list[str] = []
     previous_code = True
     for line, code in with_fences(text):
@@ -123,10 +123,10 @@ def derive_toml(
     blanks: Mapping[str, Mapping[str, str | list[str]]] | None = None,
     source: str = "the file beside it",
 ) -> str | None:
-    """Return the zh-Hant companion of a lesson's TOML: the same tables with zh-Hant alone. None: nothing to derive.
+    """Return the zh-Hant version of a lesson's TOML: the same tables with only zh-Hant; None if it is empty.
 
-    blanks  what the file of blanks says in zh-Hans by exercise: its keys become keys of the exercise's table
-    source  where the text is from, for its first line
+    blanks  the zh-Hans texts in the file of blanks, by exercise; their keys become keys of the exercise's table
+    source  the origin of the text, for its first line
     """
     tables = tomllib.loads(text)
     for name, texts in (blanks or {}).items():

@@ -1,7 +1,7 @@
-"""python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed] [--later]: let Jupyter Book write one.
+"""python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed] [--later]: write one with Jupyter Book.
 
-One process per edition, because Sphinx's message catalogues belong to the whole process; it ends with process PARENT.
-Said to be --later, it leaves the processor to the edition that came first.
+There is one process per edition, because Sphinx's message catalogues belong to the whole process; it ends when process
+PARENT does. With --later, it leaves the processor to the edition that was started first.
 """
 
 import gc
@@ -20,7 +20,7 @@ from publish.pages.published import address
 
 
 def write(edition: str, build: Path, only_changed: bool = False) -> int:
-    """Write `BUILD/html/EDITION` from the executed notebooks in `BUILD/src/EDITION`. A warning is a failure."""
+    """Write `BUILD/html/EDITION` from the executed notebooks in `BUILD/src/EDITION`. A warning counts as a failure."""
     settings = {
         "external_toc_path": str(ROOT / "_toc.yml"),
         "nb_execution_mode": "off",

@@ -1,6 +1,6 @@
-"""python -m publish.print pdf|epub|zip|cards [--build FOLDER] [EDITION…]: the book to take along, or cards.
+"""python -m publish.print pdf|epub|zip|cards [--build FOLDER] [EDITION…]: make the book for offline reading, or cards.
 
-All is made of the pages that `make book` wrote. Of a published version (BOOK_VERSION) they lie there, too.
+Everything is made from the pages that `make book` wrote. A published version (BOOK_VERSION) has its files there, too.
 """
 
 import argparse
@@ -16,10 +16,18 @@ from publish.print import articles, cards, epub, paper, site, whole
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make a PDF, EPUB or zip file.")
+    parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make a PDF, EPUB, zip file or cards.")
     parser.add_argument("kind", choices=("pdf", "epub", "zip", "cards"), help="the format to make")
-    parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
-    parser.add_argument("--build", type=Path, default=ROOT / "_build", metavar="FOLDER", help="default: _build")
+    parser.add_argument(
+        "editions", metavar="EDITION", nargs="*", help=f"edition to make: {', '.join(EDITIONS)} (default: all)"
+    )
+    parser.add_argument(
+        "--build",
+        type=Path,
+        default=ROOT / "_build",
+        metavar="FOLDER",
+        help="folder of the built book (default: _build)",
+    )
     options = parser.parse_args(arguments)
     if wrong := [a for a in options.editions if a not in EDITIONS]:
         print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Read an edition's built pages as XHTML trees, in the book's order, without parts that only a screen can use."""
+"""Read an edition's built pages as XHTML trees, in the book's order, without parts that make sense only on a screen."""
 
 import re
 from collections.abc import Iterator
@@ -31,10 +31,10 @@ _WITHIN = re.compile(r"url\(#([^)]+)\)")
 
 @dataclass
 class Article:
-    """A page. Every id in it begins with the page's name and a point, so that no two pages share one.
+    """A page. Every id in it begins with the page's name and a dot, so that no two pages share an id.
 
-    title: as the page has it, without the chapter's number; number: of the chapter, 0 for other pages
-    part: the caption of its part of the book; body: a <section>; headings: (level, id, title) of h2 and below
+    title: that of the page, without the chapter's number; number: of the chapter, 0 for other pages
+    part: the caption of its part of the book; body: a <section>; headings: (level, id, title) for h2 and below
     """
 
     name: str
@@ -87,12 +87,12 @@ def parents(tree: Element) -> Iterator[tuple[Element, Element]]:
 
 
 def remove(parent: Element, child: Element) -> None:
-    """Take an element out; the text after it stays."""
+    """Remove an element; the text after it stays."""
     put(parent, child)
 
 
 def put(parent: Element, child: Element, *new: Element | str) -> None:
-    """Put elements and text in the place of a child; the text after it stays."""
+    """Replace a child by elements and text; the text after it stays."""
     at = list(parent).index(child)
     parent.remove(child)
     pieces: list[Element | str] = [*new, child.tail or ""]
@@ -110,7 +110,7 @@ def put(parent: Element, child: Element, *new: Element | str) -> None:
 
 
 def _plain_names(tree: Element) -> None:
-    """Local names instead of {namespace}name; <svg> and <math> say theirs, the root of a document says XHTML's."""
+    """Use local names instead of {namespace}name; <svg> and <math> declare theirs, the root declares XHTML's."""
     for element in tree.iter():
         space, _, local = str(element.tag).removeprefix("{").rpartition("}")
         element.tag = local or "span"

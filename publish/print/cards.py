@@ -1,4 +1,4 @@
-"""Draw a card for each chapter and for the book, which sites show for a shared link. PNG: no site takes SVG."""
+"""Draw a card for each chapter and for the book, which sites show for a shared link; no site takes SVG."""
 
 import copy
 import subprocess
@@ -30,7 +30,7 @@ h1 {{ font-size: 52px; line-height: 1.25; margin: 0 0 auto; overflow-wrap: break
 
 
 def write(book: Book, build: Path) -> list[Path]:
-    """`BUILD/html/EDITION/cards/PAGE.png` for each chapter and index. RuntimeError where they cannot be drawn."""
+    """Write `BUILD/html/EDITION/cards/PAGE.png` for each chapter and index. RuntimeError if they cannot be drawn."""
     chromium = paper.usable(book)
     with ThreadPoolExecutor(max_workers=2) as pool, tempfile.TemporaryDirectory(prefix="cards-") as scratch:
         folder = build / "html" / book.edition / FOLDER
@@ -44,7 +44,7 @@ def write(book: Book, build: Path) -> list[Path]:
 
 
 def pages(book: Book) -> Iterator[tuple[str, str]]:
-    """Name and XHTML of each card. One without a picture of its own has the book's."""
+    """Return the name and XHTML of each card. A page without a picture has the book's."""
     yield "index", _page(book, "", book.title, front.picture())
     for article in book.articles:
         if article.number:
@@ -67,7 +67,7 @@ def _page(book: Book, number: str, title: str, picture: Element) -> str:
 
 
 def _draw(chromium: str, page: str, folder: Path) -> bytes:
-    """Return the PNG of a page. RuntimeError where Chromium makes none."""
+    """Return the PNG of a page. RuntimeError if Chromium makes none."""
     source, made = folder / "card.xhtml", folder / "card.png"
     files.write(source, page)
     command = [chromium, *paper.FLAGS, f"--user-data-dir={folder / 'profile'}", "--hide-scrollbars"]

@@ -1,4 +1,4 @@
-"""Write an edition as EPUB 3: a file for each page, with its pictures and formulas, and contents as navigation."""
+"""Write an edition as EPUB 3: a file for each page with its pictures and formulas, and a table of contents."""
 
 import copy
 import io
@@ -23,14 +23,14 @@ _CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
 
 
 def write(book: Book, build: Path) -> tuple[Path, str]:
-    """`BUILD/one-program-many-devices-VERSION-EDITION.epub`; the same bytes for the same pages and the same time."""
+    """Write `BUILD/one-program-many-devices-VERSION-EDITION.epub`: the same bytes for the same pages and time."""
     done = build / filename(book.edition, "epub")
     files.write_bytes(done, packed(contained(book)))
     return done, f"{len(book.articles)} pages"
 
 
 def packed(content: dict[str, str]) -> bytes:
-    """Return the files as an EPUB's zip: its type first and not compressed, no times of its own."""
+    """Return the files as an EPUB's zip: its type comes first, uncompressed, and files have no times of their own."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as whole:
         whole.writestr(zipfile.ZipInfo("mimetype"), "application/epub+zip", zipfile.ZIP_STORED)
@@ -40,7 +40,7 @@ def packed(content: dict[str, str]) -> bytes:
 
 
 def contained(book: Book) -> dict[str, str]:
-    """Path in the EPUB → text of each file."""
+    """Map the path of each file in the EPUB → its text."""
     where = {id: article.name for id, article in places(book.articles).items()}
     pages = {"cover": front.cover(book), **{a.name: a.body for a in book.articles}}
     made = {"META-INF/container.xml": _CONTAINER, "book/package.opf": _package(book, pages)}
@@ -56,7 +56,7 @@ def contained(book: Book) -> dict[str, str]:
 
 
 def _linked(body: Element, name: str, where: dict[str, str]) -> Element:
-    """Return a page whose links name the files that they go to."""
+    """Return a page whose links name the files to which they lead."""
     body = copy.deepcopy(body)
     for link in body.iter("a"):
         if (href := link.get("href", "")).startswith("#") and where.get(href[1:], name) != name:
@@ -75,7 +75,7 @@ def _document(book: Book, title: str, body: Element, nav: bool = False) -> str:
 
 
 def _navigation(book: Book, where: dict[str, str]) -> Element:
-    """Return the contents, as reading systems want them: one <nav>, lists in lists."""
+    """Return the contents in the form that reading systems need: one <nav> with nested lists."""
     nav = Element("nav", {"epub:type": "toc", "id": "toc"})
     SubElement(nav, "h1").text = book.ui["print_contents"]
     outer, part, inside = SubElement(nav, "ol"), "", None
@@ -101,7 +101,7 @@ def _entry(item: Element, article: Article, id: str, title: str) -> None:
 
 
 def _package(book: Book, pages: dict[str, Element]) -> str:
-    """package.opf: what the book is, its files, their order."""
+    """Return package.opf: metadata of the book, its files, and their order."""
     root = Element("package", {"xmlns": "http://www.idpf.org/2007/opf", "version": "3.0", "unique-identifier": "id"})
     about = SubElement(root, "metadata", {"xmlns:dc": _DC})
     name = uuid.uuid5(uuid.NAMESPACE_URL, filename(book.edition, "epub"))

@@ -9,7 +9,7 @@ from publish.print.whole import Book, full_title
 
 
 def cover(book: Book) -> Element:
-    """Title, what the book is, its picture, version and licence."""
+    """Return the cover: title, description, picture, version and licence."""
     section = Element("section", {"id": "cover", "class": "cover"})
     SubElement(section, "h1").text = book.title
     SubElement(section, "p", {"class": "subtitle"}).text = book.ui["subtitle"]
@@ -21,7 +21,7 @@ def cover(book: Book) -> Element:
 
 
 def picture() -> Element:
-    """Return one program above eight devices, in the colours that they have on all pages."""
+    """Return the picture of one program above eight devices, in the colours that they have on all pages."""
     svg = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 420 300", "aria-hidden": "true"})
     for i, colour in enumerate(PALETTE):
         x, y = 12 + 100 * (i % 4), 160 + 74 * (i // 4)
@@ -43,7 +43,7 @@ def picture() -> Element:
 
 
 def contents(book: Book) -> Element:
-    """Parts, pages and their sections, each a link."""
+    """Return the contents: parts, pages and their sections, each with a link."""
     section = Element("section", {"id": "contents", "class": "contents"})
     SubElement(section, "h1").text = book.ui["print_contents"]
     for part, articles in groupby(book.articles, key=lambda a: a.part):

@@ -1,8 +1,8 @@
-"""Write an edition as PDF: one long page, which Chromium prints.
+"""Write an edition as a PDF: one long page, which Chromium prints.
 
-Chromium, because it draws the book's pictures and formulas as the site shows them, sets Chinese by its rules, and
-writes bookmarks, links and tags into the file; WeasyPrint knows no MathML. It cannot say on which page a link ends: the
-book is printed, pypdf reads where the links go, and it is printed again with these numbers.
+Chromium draws the book's pictures and formulas as the site shows them, sets Chinese by its rules, and writes bookmarks,
+links and tags into the file; WeasyPrint does not support MathML. Chromium cannot say on which page a link's target is,
+so the book is printed, pypdf reads the targets of the links, and the book is printed again with these numbers.
 """
 
 import json
@@ -36,9 +36,9 @@ def executable() -> str | None:
 
 
 def write(book: Book, build: Path) -> tuple[Path, str]:
-    """`BUILD/one-program-many-devices-VERSION-EDITION.pdf`, and how many pages it has.
+    """Write `BUILD/one-program-many-devices-VERSION-EDITION.pdf`; return its path and the number of its pages.
 
-    RuntimeError where Chromium or Chinese fonts are missing, or where it fails.
+    RuntimeError if Chromium or Chinese fonts are missing, or if Chromium fails.
     """
     chromium = usable(book)
     done, numbers = build / filename(book.edition, "pdf"), {}
@@ -62,7 +62,7 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
 
 
 def usable(book: Book) -> str:
-    """Return the Chromium that prints a book and draws its cards. RuntimeError if it or Chinese fonts are missing."""
+    """Return the Chromium for printing and drawing cards. RuntimeError if it or Chinese fonts are missing."""
     chromium = executable()
     if not chromium:
         raise RuntimeError("Chromium, which prints the PDF, is not installed: install Debian's package `chromium`")
@@ -72,8 +72,8 @@ def usable(book: Book) -> str:
 
 
 def _name_bookmarks(made: Path, titles: Iterable[str]) -> None:
-    """The titles into the bookmarks as they are. Where a heading is broken into lines, Chromium leaves out the space
-    between; where it moved to the next page, to stay with its text, Chromium writes it twice.
+    """Put the exact titles into the bookmarks. If a heading is broken into lines, Chromium leaves out the space between
+    them; if it moved to the next page to stay with its text, Chromium writes it twice.
     """
     known = {"".join(title.split()): " ".join(title.split()) for title in titles}
     writer = PdfWriter(clone_from=made)
@@ -97,7 +97,7 @@ def _headings(source: Path) -> Iterator[str]:
 
 
 def page(book: Book, numbers: dict[str, int]) -> str:
-    """Return the whole book as one XHTML file. numbers: id → the page that it is on, as far as it is known."""
+    """Return the whole book as one XHTML file. numbers: id → the page with this id, as far as known."""
     html = Element("html", {"xmlns": XHTML, "lang": LANGUAGES[book.edition], "xml:lang": LANGUAGES[book.edition]})
     head = SubElement(html, "head")
     SubElement(head, "title").text = book.title
@@ -119,7 +119,7 @@ def page(book: Book, numbers: dict[str, int]) -> str:
 
 
 def style(book: Book) -> str:
-    """Return the style sheets, and what differs from page to page: the line above each."""
+    """Return the style sheets, including the running head, which differs from page to page."""
     before, after = (_quoted(text) for text in book.ui["print_page"].split("{}"))
     made = [sheets(), colours(), f"a:is(.numbered, .across)::after {{ content: {before} attr(data-page) {after}; }}"]
     for article in book.articles:
@@ -140,7 +140,7 @@ def _quoted(text: str) -> str:
 
 
 def colours() -> str:
-    """Code in the colours that it has on a light page."""
+    """Return the style of code in the colours that it has on a light page."""
     return HtmlFormatter(style="a11y-light").get_style_defs("pre")
 
 

@@ -17,9 +17,9 @@ _SCRIPTS = re.compile(r"<script\b[^>]*>.*?</script>", re.S)
 
 
 def write(build: Path, editions: list[str]) -> Path:
-    """`BUILD/one-program-many-devices-VERSION-site.zip`, with the names of the editions where not all are in it.
+    """Write `BUILD/one-program-many-devices-VERSION-site.zip`, whose name lists the editions unless it has all.
 
-    RuntimeError for a link that leads nowhere once the zip is on another disk.
+    RuntimeError for a link that leads nowhere once the zip is on a different disk.
     """
     content = gathered(build / "html", editions)
     for line in dangling(content):
@@ -34,7 +34,7 @@ def write(build: Path, editions: list[str]) -> Path:
 
 
 def gathered(html: Path, editions: list[str]) -> dict[str, bytes]:
-    """Path in the site → content. Links of the language switch go only to editions that are there."""
+    """Map each path in the site → its content. Links of the language switch lead only to editions that exist."""
     paths = [p for p in html.iterdir() if p.is_file()]
     paths += [p for edition in editions for p in (html / edition).rglob("*") if p.is_file()]
     paths = [p for p in paths if not any(part.startswith(".") for part in p.relative_to(html).parts)]

@@ -1,4 +1,4 @@
-"""Join an edition's articles into one book: hints and solutions at its end, links within it, lines that can wrap."""
+"""Join an edition's articles into one book: hints and solutions at its end, links within it, wrapping lines."""
 
 import copy
 import os
@@ -54,7 +54,7 @@ def made_at() -> int:
 
 
 def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book:
-    """Return the book of these (part, page), from `HTML/EDITION/`. OSError or ValueError if a page is missing."""
+    """Return the book made of these (part, page), from `HTML/EDITION/`. OSError or ValueError if a page is missing."""
     ui = terms.ui_in(edition)
     contents = [articles.read(html, edition, name, part) for part, name in pages]
     solutions = _fold(contents, ui)
@@ -68,7 +68,7 @@ def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book
 
 
 def places(contents: list[Article]) -> dict[str, Article]:
-    """Return each id of the book and the article that it is in."""
+    """Map each id in the book to the article that contains it."""
     return {e.get("id", ""): article for article in contents for e in article.body.iter() if e.get("id")}
 
 
@@ -155,7 +155,7 @@ def _lines(pre: Element) -> None:
 
 
 def _pieces(element: Element) -> Iterator[str | Element]:
-    """Text and elements in a listing; an element that goes over several lines, once for each of them."""
+    """Yield the text and elements in a listing; an element that spans several lines, once for each of them."""
     if element.text:
         yield element.text
     for child in element:
@@ -172,7 +172,7 @@ def _pieces(element: Element) -> Iterator[str | Element]:
 
 
 def _again(element: Element, content: str | Element) -> Element:
-    """Return an element like this one around another content."""
+    """Return an element like this one with different content."""
     copied = Element(element.tag, {k: v for k, v in element.attrib.items() if k != "id"})
     if isinstance(content, str):
         copied.text = content
@@ -189,7 +189,7 @@ def _say(line: Element, text: str) -> None:
 
 
 def _link(contents: list[Article], edition: str) -> None:
-    """Links go to places in the book, to the web or, if the book has an address, to the site; others become text."""
+    """Make links lead to places in the book, the web or, if the book has an address, the site; others become text."""
     article_of, names, site = places(contents), {a.name for a in contents}, address()
     for article in contents:
         for child in list(article.body.iter("a")):

@@ -1,6 +1,6 @@
-"""Pages to look things up in, made of what the book says elsewhere: nothing on them is written a second time.
+"""Make reference pages from the rest of the book, so that nothing on them is written twice.
 
-A page of book/ that has a line `% reference: names` gets there, when the book is built, what names.py finds.
+When the book is built, a line `% reference: names` on a page of book/ is replaced by what names.py finds.
 """
 
 PAGES = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")

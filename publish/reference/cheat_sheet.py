@@ -1,4 +1,4 @@
-"""Make one page to print: the calls that the book teaches, one line each, from book/cheat_sheet.toml."""
+"""Make a page for printing with the calls that the book teaches, one line each, from book/cheat_sheet.toml."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Group:
-    """Calls under a title by language. where: at the "top", "inside" a function under shard_map, in "processes"."""
+    """Calls under a title, by language. where: at the "top", "inside" a function under shard_map, in "processes"."""
 
     title: dict[str, str]
     calls: list[Call]

@@ -21,9 +21,9 @@ ROOM = 110  # characters of a heading
 class ShownError:
     """An error as a cell shows it.
 
-    kind    "Python", or "runtime" where it comes from below Python or from another program
-    lines   as printed, without the mark of the process
-    places  page and label of what shows it
+    kind    "Python", or "runtime" if it comes from below Python or from a different program
+    lines   its lines as printed, without the mark of the process
+    places  page and label of each place that shows it
     """
 
     kind: str
@@ -37,12 +37,12 @@ class ShownError:
 
     @property
     def heading(self) -> str:
-        """As much of the text as a heading has room for."""
+        """Return as much of the text as a heading has room for."""
         return self.text if len(self.text) <= ROOM else self.text[: self.text.rfind(" ", 0, ROOM)] + " …"
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """Yield the page: each error, by its kind, with what shows and explains it."""
+    """Yield the page: each error, by kind, with links to the places that show and explain it."""
     errors = shown(edition)
     for kind in ("Python", "runtime"):
         yield f"(sec-errors-{kind.lower()})="
@@ -59,12 +59,12 @@ def lines(edition: Edition) -> Iterator[str]:
 
 
 def label(error: ShownError) -> str:
-    """Make a label from the error's text, so that it stays the same when errors are added."""
+    """Return a label made from the error's text, so that it stays the same when errors are added."""
     return "err-" + "-".join(re.findall(r"[a-z0-9]+", error.lines[0].lower()))
 
 
 def shown(edition: Edition) -> list[ShownError]:
-    """Return the errors of all pages, in the order of the book; those whose first line is the same are one."""
+    """Return the errors of all pages, in the order of the book; errors with the same first line are merged."""
     errors: dict[str, ShownError] = {}
     for source in edition.sources:
         for cell, outputs in zip(source.page.cells, source.executed.outputs, strict=False):
@@ -79,7 +79,7 @@ def shown(edition: Edition) -> list[ShownError]:
 
 
 def in_text(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the errors in what a cell printed: kind and lines."""
+    """Yield the errors in the output of a cell: kind and lines."""
     marked = [_PROCESS.match(line) for line in text.split("\n")]
     bare = [line[m.end() :] if m else line for line, m in zip(text.split("\n"), marked, strict=True)]
     for number, line in enumerate(bare):
@@ -97,7 +97,7 @@ def in_text(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _whole(lines: list[str], number: int) -> list[str]:
-    """Return the line and those that it was wrapped into."""
+    """Return a line together with the lines into which it was wrapped."""
     whole = [lines[number].removeprefix("… ").removesuffix(" (without a message)")]
     for before, line in zip(lines[number:], lines[number + 1 :], strict=False):
         full = len(before) <= WIDTH < len(before) + 1 + len((line.split() or [""])[0]) and not before.endswith(

@@ -1,4 +1,4 @@
-"""Put into the pages that ask for it, by a line `% reference: glossary`, what is made for them."""
+"""Fill pages that ask for generated text with a line such as `% reference: glossary`."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ MAKERS: dict[str, Callable[[Edition], Iterator[str]]] = {
 
 
 def fill(sources: list[Source]) -> None:
-    """Fill the pages of one edition. ValueError for a line that nobody can fill."""
+    """Fill the pages of one edition. ValueError for an unknown line."""
     if not any(LINE.search(source.text) for source in sources):
         return
     for source in sources:

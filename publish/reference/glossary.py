@@ -35,7 +35,7 @@ def entries() -> list[Term]:
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """Yield the page: the term in the reader's script, the others beside it, its meaning, where it is taught."""
+    """Yield the page: each term in the reader's script and in the others, its meaning, and where it is taught."""
     for term in entries():
         first = term.words[edition.name]
         others = dict.fromkeys(word for word in term.words.values() if word != first)

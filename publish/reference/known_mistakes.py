@@ -1,4 +1,4 @@
-"""List the known mistakes: boxes of pages, and the first words of the checker's explanations for each exercise."""
+"""List the known mistakes: boxes on pages and, for each exercise, the first words of the checker's explanations."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ FIRST = re.compile(r"(?:.{25,}?[.!?](?= [A-Z`“])|.{12,}?[。！？]|.*$)")
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """Yield the page: by chapter the boxes, then by exercise, folded, each known mistake with its first words."""
+    """Yield the page: by chapter, the boxes; then by exercise, folded, each known mistake with its first words."""
     for source in edition.sources:
         chapter = chapters.NAME.fullmatch(source.name)
         boxes = [box for box in places.boxes(source.page) if box.kind == "mistake"]
@@ -45,13 +45,13 @@ def lines(edition: Edition) -> Iterator[str]:
 
 
 def first(text: str) -> str:
-    """Return the first sentence, and the next where that is short."""
+    """Return the first sentence and, if it is short, the next one."""
     match = FIRST.match(text := " ".join(text.split()))
     return match[0] if match else text
 
 
 def _in(edition: Edition, texts) -> str:
-    """Return the text in the edition's language, else in the other one."""
+    """Return the text in the edition's language, or else in the other one."""
     language = "en" if edition.name == "en" else "zh-Hans"
     text = texts[language if language in texts else next(iter(texts))]
     return edition.text_of(text)

@@ -25,9 +25,9 @@ class Box:
 
     line   index of its first line
     kind   "mistake" or "then-and-now"
-    title  what follows the colon, in the page's language
-    cell   the cell that stands right below it ("": none)
-    label  leads to it, or to its section where it has no cell
+    title  the text after the colon, in the page's language
+    cell   the cell directly below it ("": none)
+    label  that of the box, or of its section if it has no cell
     """
 
     line: int
@@ -53,7 +53,7 @@ class Edition:
         return terms.ui()[name][self.name]
 
     def text(self, texts: dict[str, str]) -> str:
-        """Return this edition's text from one in both written languages."""
+        """Return this edition's text from a dict with both written languages."""
         return terms.traditional(texts["zh-Hans"]) if self.name == "zh-Hant" else texts[self.name]
 
     def text_of(self, text: str) -> str:
@@ -61,27 +61,27 @@ class Edition:
         return terms.traditional(text) if self.name == "zh-Hant" else text
 
     def chapter(self, label: str) -> int:
-        """Return the chapter in which a label stands. ValueError where it is in none."""
+        """Return the chapter that contains a label. ValueError if none does."""
         for source in self.sources:
             if label in source.page.labels and (match := chapters.NAME.fullmatch(source.name)):
                 return int(match[1])
         raise ValueError(f"no chapter has the label «{label}»")
 
     def link(self, label: str, title: str = "") -> str:
-        """Return a link to a label, under its own title or another. ValueError for a label that no page has."""
+        """Return a link to a label, with its own title or a different text. ValueError for an unknown label."""
         if label not in self.titles:
             raise ValueError(f"no page has the label «{label}»")
         title = re.sub(r"[`*]", "", title or self.titles[label]).replace("<", "‹").replace(">", "›")
         return f"{{ref}}`{title} <{label}>`"
 
     def page(self, name: str) -> str:
-        """Return a link to a page, which says its title in the list of headings, too."""
+        """Return a link to a page, with a text that also works in the list of headings."""
         return f"{{doc}}`{re.sub('[`<>]', '', self.titles[name])} <{name}>`"
 
     def links(self, uses: Iterable[tuple[str, str]]) -> str:
-        """Links to sections (page, label), by chapter: «3 · A mesh, Copies; 5 · Constraint».
+        """Return links to sections (page, label), by chapter: «3 · A mesh, Copies; 5 · Constraint».
 
-        Of more than MANY the first by its title, then the first of each further chapter by its number.
+        If there are more than MANY: the first by its title, then the first of each further chapter by its number.
         """
         by_page: dict[str, list[str]] = {}
         for page, label in uses:
@@ -109,7 +109,7 @@ def read(path: Path) -> dict:
 
 
 def of(page: Page, line: int) -> str:
-    """Return the label of the section, or of the exercise, in which a line of a page stands ("": above the first)."""
+    """Return the label of the section or exercise that contains a line of a page ("": above the first)."""
     lines, labels = _sections(page.text)
     at = bisect_right(lines, line)
     return labels[at - 1] if at else ""
@@ -122,7 +122,7 @@ def _sections(text: str) -> tuple[list[int], list[str]]:
 
 
 def boxes(page: Page) -> Iterator[Box]:
-    """Yield the boxes of a page that tell of a mistake or of what has changed, in their order."""
+    """Yield the boxes of a page about a mistake or a change of JAX, in order."""
     cells = {cell.first: cell.name for cell in page.cells}
     for line, text in enumerate(page.lines):
         kind = page.lines[line + 1].removeprefix(":class: ") if line + 1 < len(page.lines) else ""
@@ -153,18 +153,18 @@ def with_labels(source: Source) -> str:
 
 
 def shown_in(page: Page, cell: Cell) -> str:
-    """Return the label that leads nearest to a cell: that of the box above it, else of its section."""
+    """Return the label nearest to a cell: that of the box above it, or else that of its section."""
     above = [box.label for box in boxes(page) if box.cell == cell.name]
     return above[0] if above else of(page, cell.first)
 
 
 def literal(text: str) -> str:
-    """Return the text as it is, in Markdown."""
+    """Return Markdown that shows the text as it is."""
     return re.sub(r"([\\`*_{}\[\]<>$#|~])", r"\\\1", text)
 
 
 def verbatim(text: str) -> str:
-    """Return the text as code in Markdown, with its quotation marks as they are."""
+    """Return Markdown that shows the text as code, with its quotation marks as they are."""
     fence = max((len(run) for run in re.findall("`+", text)), default=0) + 1
     space = " " * (text.startswith("`") or text.endswith("`"))
     return f"{'`' * fence}{space}{text}{space}{'`' * fence}"

@@ -14,7 +14,7 @@ FILE = ROOT / "book" / "then_and_now.toml"
 
 @dataclass(frozen=True)
 class Row:
-    """then, now: code or words by language. page, label: what shows it."""
+    """A change in JAX. then, now: code, or words by language. page, label: the place that shows it."""
 
     then: dict[str, str]
     now: dict[str, str]
@@ -52,7 +52,7 @@ def _table(edition: Edition, head: list[str]) -> Iterator[str]:
 
 
 def _chapter(edition: Edition, label: str) -> str:
-    """Its number, as a link to the place that the label names."""
+    """Return the number of a chapter, as a link to the label."""
     number = int(label.partition("ch")[2][:2]) if label.startswith("box-ch") else edition.chapter(label)
     return edition.link(label, str(number))
 

@@ -31,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Module:
-    """A public module, and what it offers."""
+    """A public module and its public names."""
 
     name: str
     doc: str
@@ -39,7 +39,7 @@ class Module:
 
 
 def lines(edition: Edition) -> Iterator[str]:
-    """Yield the page: for each module its docstring and its functions and classes, with the sections that use them."""
+    """Yield the page: for each module, its docstring and its functions and classes, with the sections that use them."""
     uses = used(edition)
     for module in modules():
         yield f"({label(module.name)})="
@@ -66,13 +66,13 @@ def label(name: str, kind: str = "api") -> str:
 
 @functools.cache
 def labels() -> dict[str, str]:
-    """Return the label of each thing explained, by dotted name. Labels know no capitals, and `Run` is not `run`."""
+    """Return the label of each entry, by dotted name. Labels have no capitals, yet `Run` and `run` differ."""
     return {e.name: label(e.name, "class" if e.is_class else "api") for module in modules() for e in module.entries}
 
 
 @functools.cache
 def modules() -> list[Module]:
-    """Return those of `minipod.PUBLIC`, each with what its `__all__` names."""
+    """Return the modules of `minipod.PUBLIC`, each with the names in its `__all__`."""
     public_modules = []
     for name in minipod.PUBLIC:
         path = PACKAGE / f"{name}.py"
@@ -97,7 +97,7 @@ def _name(node: ast.AST) -> str:
 
 
 def _offered(init: ast.Module) -> Iterator[ast.AST]:
-    """Yield the functions, classes and constants that a package's __init__ takes from its modules, in their order."""
+    """Yield the functions, classes and constants that a package's __init__ imports from its modules, in order."""
     for node in ast.walk(init):  # in some they stand below `if TYPE_CHECKING`
         if isinstance(node, ast.ImportFrom) and node.module:
             path = ROOT / Path(*node.module.split(".")).with_suffix(".py")
@@ -116,7 +116,7 @@ def _entry(module: str, node: ast.AST) -> Entry:
 
 
 def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
-    """Return one line, or one for each parameter where it would be long."""
+    """Return the signature in one line or, if it would be long, one line for each parameter."""
     if isinstance(node, ast.ClassDef):
         fields = [ast.unparse(n) for n in node.body if isinstance(n, ast.AnnAssign) and not _hidden(n)]
         methods = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
@@ -166,7 +166,7 @@ def _markdown(doc: str) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Prose of a docstring: what Markdown would read as its own is escaped, outside of code."""
+    """Return the prose of a docstring with Markdown's special characters escaped outside code."""
     pieces = re.split(r"(`[^`]*`)", text)
     return "".join(
         piece if piece.startswith("`") else re.sub(r"([\\*_{}\[\]<>$#|~])", r"\\\1", piece) for piece in pieces

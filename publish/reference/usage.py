@@ -14,7 +14,7 @@ Uses = dict[str, list[tuple[str, str]]]  # dotted name → page and label of eac
 
 
 def used(edition: Edition) -> Uses:
-    """Return the names on the edition's pages. Code and labels are the same in every edition: English is read."""
+    """Return the names on the edition's pages. Code and labels are the same in every edition, so English is read."""
     uses: Uses = {}
     for source in edition.sources:
         english = written(source.name, "en")
@@ -27,7 +27,7 @@ def used(edition: Edition) -> Uses:
 
 @functools.cache
 def _of_page(path: Path, text: str) -> list[tuple[str, str]]:
-    """Name and label of a section, in the order of the page. All cells of a page share what they import."""
+    """Yield names with the label of a section, in the order of the page. All cells of a page share their imports."""
     page, names = read_page(path), []
     pieces = [(cell.first, cell.body, cell.kind == "program") for cell in page.cells]
     blanks = ROOT / "lessons" / page.path.stem / "exercises.py"
@@ -44,7 +44,7 @@ def _of_page(path: Path, text: str) -> list[tuple[str, str]]:
 
 @functools.cache
 def _functions(text: str) -> dict[str, str]:
-    """Return each function of a file of blanks, below what the file imports."""
+    """Return each function of a file of blanks, below the imports of the file."""
     tree = ast.parse(text)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     above = "\n".join(ast.unparse(node) for node in imports)
@@ -54,8 +54,8 @@ def _functions(text: str) -> dict[str, str]:
 def in_code(code: str, imported: dict[str, str]) -> list[str]:
     """Return the dotted names of ROOTS that a piece of code uses, each once, in order.
 
-    imported: local name → what it stands for; what the code imports is added. A module counts only by what is used
-    of it, an imported name as soon as it is used.
+    imported: local name → its full name; imports in the code are added. A module counts only through the names that
+    are used from it; an imported name counts as soon as it is used.
     """
     tree = ast.parse(re.sub(r"(?m)^[%!].*$", "", code))
     assigned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

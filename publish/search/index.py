@@ -1,8 +1,8 @@
-"""Write an edition's index: sections and exercises as a script, which a page opened from disk can load, too.
+"""Write an edition's index: sections and exercises as a script, which even a page opened from disk can load.
 
-What is in it: `docs`, rows of [page, anchor, title, titles of boxes, prose, errors, names in code]; `pages`, the title
-of each page; `same`, groups of spellings; `stop`; `fold`, pairs of characters; `others`, words that only a page
-has and no row of docs. book/_static/search.js reads it.
+It contains `docs`, rows of [page, anchor, title, titles of boxes, prose, errors, names in code]; `pages`, the title
+of each page; `same`, groups of spellings; `stop`; `fold`, pairs of characters; `others`, words that a page
+has but no row of docs. book/_static/search.js reads it.
 """
 
 import json
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff]{2,}")
 
 
 def write(folder: Path, pages: list[str]) -> None:
-    """Write FOLDER/_static/search_index.js from FOLDER/PAGE.html. OSError where that cannot be."""
+    """Write FOLDER/_static/search_index.js from FOLDER/PAGE.html. OSError if that fails."""
     texts = {page: (folder / f"{page}.html").read_text("utf-8") for page in pages}
     by_page = {page: [*sections(text)] for page, text in texts.items()}
     for page, rows in by_page.items():
@@ -48,7 +48,7 @@ def write(folder: Path, pages: list[str]) -> None:
 
 
 def script(by_page: dict[str, list[Section]], texts: Iterable[str] = ()) -> str:
-    """Index pages by their sections, the first of which has the page's title. texts: everything in them."""
+    """Return the index of pages by section; the first has the page's title. texts: everything in the pages."""
     docs = [[page, s.anchor, *_row(page, s)] for page, rows in by_page.items() for s in rows]
     same, stop = synonyms.groups(), synonyms.extra()["stop"]
     index = {
@@ -63,7 +63,7 @@ def script(by_page: dict[str, list[Section]], texts: Iterable[str] = ()) -> str:
 
 
 def others(texts: Iterable[str], docs: list[list[str]]) -> str:
-    """Return the words and pairs of Han characters of texts that no document has, to report what is not found."""
+    """Return words and pairs of Han characters that are in texts but in no document, to report what is not found."""
     known = _words(" ".join(part for doc in docs for part in doc))
     return " ".join(sorted(set().union(*map(_words, texts)) - known))
 
@@ -75,7 +75,7 @@ def _words(text: str) -> set[str]:
 
 
 def _old_names(edition: str) -> list[Section]:
-    """Return what old code imports, a document for each: all lead to the table of them."""
+    """Return a document for each name that old code imports; all lead to the table of these names."""
     made = []
     for name in then_and_now.names():
         now = name.now["en"] if edition == "en" else name.now["zh-Hans"]
@@ -87,7 +87,7 @@ def _old_names(edition: str) -> list[Section]:
 
 
 def _elsewhere(page: str) -> list[str]:
-    """Return the names for which a chapter has a row in its table of what things are called elsewhere."""
+    """Return the names for which a chapter has a row in its table of names in other systems."""
     folder = ROOT / "lessons" / page
     rows = read_chapter(folder).elsewhere if chapters.NAME.fullmatch(page) and folder.is_dir() else ()
     return list(dict.fromkeys(word for row in rows for words in row.words.values() for word in words))
@@ -99,9 +99,9 @@ def _row(page: str, section: Section) -> list[str]:
 
 
 def _texts(section: Section) -> list[str]:
-    """Return what a section adds to its row. Of code and output: the errors, word for word, and each other word once.
+    """Return the texts of a section for its row. From code and output: errors word for word, and each other word once.
 
-    That is a third of all of it, and nobody asks for more of a program than its names.
+    That is a third of all of it, and readers search programs only for names.
     """
     title, inner, prose = _plain(section.title), " · ".join(map(_plain, section.inner)), _plain("".join(section.prose))
     errors, names = [], dict[str, None]()

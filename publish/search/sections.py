@@ -31,7 +31,7 @@ class Section:
 
 @kept
 def sections(html: str) -> list[Section]:
-    """Return what stands in the article of a page, in its order; text of a subsection belongs to that alone."""
+    """Return the sections in the article of a page, in order; the text of a subsection belongs only to that."""
     parser = _Article()
     begin, end = html.find("<article"), html.rfind("</article>")
     if begin >= 0:  # none on pages such as the search's own
@@ -41,13 +41,13 @@ def sections(html: str) -> list[Section]:
 
 
 def whole(html: str) -> str:
-    """Return all that stands in the article of a page: hints, pictures and the ends of long listings, too."""
+    """Return all text in the article of a page, including hints, pictures and the ends of long listings."""
     article = html[html.find("<article") : html.rfind("</article>")]
     return unescape(re.sub(r"<[^>]*>", " ", _SPANS.sub("", article)))
 
 
 class _Article(HTMLParser):
-    """Collects `found`. A tag's kind says what its text is: title, inner, prose, code or skipped."""
+    """A parser that collects `found`. The kind of a tag says what its text is: title, inner, prose, code or skipped."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)

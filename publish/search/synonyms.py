@@ -1,4 +1,4 @@
-"""Words that mean the same, in three scripts, and characters that are the same, simplified and traditional."""
+"""Find words with the same meaning, in three scripts, and pairs of simplified and traditional characters."""
 
 import functools
 import re
@@ -15,7 +15,7 @@ OFTEN = 3  # a word that the book writes less often needs no synonym of its own
 
 @functools.cache
 def groups() -> list[list[str]]:
-    """Return each group's spellings: a term of the glossary, a thing's names elsewhere, or what readers say for it.
+    """Return groups of spellings: a term of the glossary, its names in other systems, and readers' words for it.
 
     Sources: [[glossary]] of book/terms.toml, [[elsewhere]] of the chapters, [[same]] of book/search.toml, and OpenCC.
     """
@@ -42,9 +42,9 @@ def extra() -> dict:
 
 @functools.cache
 def regional() -> list[list[str]]:
-    """Pairs of a word that the Simplified pages write and what Taiwan says for it, where more than characters differ.
+    """Return pairs of a word on the Simplified pages and the word in Taiwan, if they differ in more than characters.
 
-    异步 and 非同步, 流水线 and 管線: the shortest runs of two to four characters of which the edition makes others.
+    Examples: 异步 and 非同步, 流水线 and 管線. These are the shortest runs of two to four characters that differ.
     """
     from opencc import OpenCC
 
@@ -67,9 +67,9 @@ def _parts(word: str) -> set[str]:
 
 
 def characters(text: str) -> str:
-    """Pairs of a traditional character and its simplified one, for each simplified one that `text` has or would have.
+    """Return pairs of a traditional and a simplified character, for each simplified one that `text` has or would have.
 
-    Folding both the text and the query by them, a browser finds 网格 by 網格 and the other way round.
+    A browser that folds both text and query with these pairs finds 网格 by 網格, and the other way round.
     """
     from opencc import OpenCC
 

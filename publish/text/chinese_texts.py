@@ -20,7 +20,7 @@ _STARTS = re.compile(r"\s*(?:#|:{3,}|%|\||\(\S+\)=|[-*+] |\d+\. |>|$)")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of prose. line: that it begins on; last: the text of its paragraph ends with it; code is «C»."""
+    """A sentence of prose. line: on which it begins. last: whether its paragraph ends with it. Code is «C»."""
 
     line: int
     text: str
@@ -37,7 +37,7 @@ def prose(text: str) -> list[tuple[int, str]]:
 
 
 def without_code(line: str) -> str:
-    """Return a line of Markdown, its code and formulas as the letter C, without names of roles, addresses and tags."""
+    """Return a line of Markdown with the letter C for code and formulas, without names of roles, addresses and tags."""
     return _CODE.sub(lambda m: "" if m[0].startswith(("{", "](", "<")) else "C", line)
 
 

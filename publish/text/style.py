@@ -1,9 +1,9 @@
-"""python -m publish.text.style [WHERE…]: the Chinese of pages and messages and the English of pages, where a machine
-can see faults.
+"""python -m publish.text.style [WHERE…]: find faults that a program can find in the Chinese of pages and messages, and
+in the English of pages.
 
-Prints place and sentence of all that book/style.toml does not want, of punctuation that is not Chinese, and of terms
-that an edition does not use. WHERE: only what begins so, e.g. book/zh-Hans/ch03 or lessons/ch03. Exit status 1 where
-anything is found.
+Prints the place and the sentence for everything that book/style.toml forbids, for punctuation that is not Chinese, and
+for terms that an edition does not use. WHERE: only paths that begin with this, such as book/zh-Hans/ch03 or
+lessons/ch03. The exit status is 1 if anything is found.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _ITALIC = re.compile(rf"(?<![*\w])\*(?![*\s])[^*]*[{_WIDE}][^*]*(?<![*\s])\*(?!\
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence to write otherwise. kind: which rule says so; where: the file and, if known, the line."""
+    """A sentence to rewrite. kind: the rule that it breaks. where: the file and, if known, the line."""
 
     where: str
     kind: str
@@ -70,7 +70,7 @@ def in_english(where: str, text: str) -> Iterator[Finding]:
 
 
 def without_generated(text: str) -> str:
-    """Return a page's text without the lines of exercises and of blocks that `make sync` fills, left empty."""
+    """Return a page's text with empty lines in place of exercises and blocks that `make sync` fills."""
     out, inside = [], ""
     for line in text.split("\n"):
         if m := re.fullmatch(r"% (exercise|elsewhere|chapters|lessons)\b.*", line):
@@ -81,7 +81,7 @@ def without_generated(text: str) -> str:
 
 
 def colons(text: str) -> float:
-    """Return a page's colons in mid-sentence, which lead into no code, list or table, in 1,000 characters of its prose.
+    """Return the colons in mid-sentence, before no code, list or table, per 1,000 characters of a page's prose.
 
     Blanks are not counted, and a piece of code is one character.
     """
@@ -93,14 +93,14 @@ def colons(text: str) -> float:
 
 
 def bare_titles(where: str, text: str) -> Iterator[Finding]:
-    """References to a chapter in words of their own that do not say which; without words, the book names it itself."""
+    """Yield references to a chapter whose own words do not say which one; without words, the book names it itself."""
     for number, line in enumerate(text.split("\n"), 1):
         for m in _BARE.finditer(line):
             yield Finding(f"{where}:{number}", BARE, m[0], "第 N 章《…》 or Chapter N, “…”, or {doc}`chNN_name` alone")
 
 
 def unexplained(pages: dict[str, str]) -> Iterator[Finding]:
-    """Terms that no page explains, at the first sentence of the book that uses them, and uses above the explanation."""
+    """Yield terms that no page explains, at the first sentence that uses them, and uses before the explanation."""
     for term, english in data()["gloss"].items():
         explained = re.compile(rf"{term}(?:\*\*)?（[^（）]*(?:{english})[^（）]*）", re.I)
         first: tuple[str, Sentence] | None = None
@@ -124,7 +124,7 @@ def _no_gloss(first: tuple[str, Sentence], term: str) -> Finding:
 
 
 def check(root: Path = ROOT) -> list[Finding]:
-    """Return all words that are to be written differently."""
+    """Return all sentences to rewrite."""
     findings: list[Finding] = []
     chinese = {}
     for edition in WRITTEN:
@@ -151,7 +151,7 @@ def check(root: Path = ROOT) -> list[Finding]:
 
 
 def typography(text: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield (line, rule, what is there, what to write) for a Simplified text, and for the text derived from it."""
+    """Yield (line, rule, text, correction) for a Simplified text, and for the text derived from it."""
     for number, line in prose(text):
         bare = _without_form(line)
         yield from ((number, "half-width punctuation", m[0], "，；：！？（）") for m in _MARK.finditer(bare))
@@ -162,7 +162,7 @@ def typography(text: str) -> Iterator[tuple[int, str, str, str]]:
 
 
 def forbidden(text: str, edition: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield where a text uses a word that the glossary of terms.toml forbids in this edition."""
+    """Yield the places where a text uses a word that the glossary of terms.toml forbids in this edition."""
     rows = [row for row in terms.terms()["glossary"] if edition in row.get("not", {})]
     for number, line in prose(text):
         for row in rows:
@@ -174,14 +174,16 @@ def forbidden(text: str, edition: str) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _without_form(line: str) -> str:
-    """Return a line without what is Markdown or a name to fill in, not prose."""
+    """Return a line without Markdown and names to fill in, so that only prose is left."""
     line = re.sub(r"^\s*(\(\S+\)=|:{3,}\{\w+\}|#+|[-*]|\d+\.)\s*", "", line)
     return re.sub(r"\{\w*\}", " ", line)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the pages read.")
-    parser.add_argument("where", nargs="*", metavar="WHERE", help="only what begins so: book/zh-Hans/ch03")
+    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="Check the style of the texts.")
+    parser.add_argument(
+        "where", nargs="*", metavar="WHERE", help="check only paths that begin with this, such as book/zh-Hans/ch03"
+    )
     wanted = tuple(parser.parse_args(arguments).where) or ("",)
     findings = [one for one in check() if one.where.startswith(wanted)]
     for one in findings:

@@ -147,7 +147,7 @@ def ended() -> int:
 def test_a_pid_is_believed_where_it_is_the_same_process_and_only_once_beats_are_missing():
     here, mine = identity.namespace(), identity.started(os.getpid())
     gone = beat(0, 1, pid=ended(), namespace=here, started=1, silent=2.0)
-    assert "ended without a word" in only(judge([gone])).sentence
+    assert "ended without a message" in only(judge([gone])).sentence
     assert judge([replace(gone, silent=1.0)]) == [], "it may have written since"
     assert judge([replace(gone, namespace="another boot, or another container")]) == []
     assert judge([replace(gone, namespace="")]) == []
@@ -358,7 +358,7 @@ def line_of(text: str) -> int:
         ),
         ("disk", ["process 2 has been in step 8 for", "at program.py:{} `os.read(os.pipe()[0], 1)`"]),
         ("STOP", [" process 2: suspended (SIGSTOP)", "last seen in step 8"]),
-        ("KILL", [" process 2: ended without a word", "last seen in step 8"]),
+        ("KILL", [" process 2: ended without a message", "last seen in step 8"]),
         ("other", ["process 2 has been in step 8 for"]),  # it asks for something else
     ],
 )

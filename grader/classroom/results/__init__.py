@@ -1,1 +1,1 @@
-"""Write what a teacher reads: the page, the spreadsheet, lines of progress."""
+"""Write the texts for a teacher: the page, the spreadsheet and the progress lines."""

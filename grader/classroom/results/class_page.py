@@ -20,7 +20,7 @@ MARKS = {"right": "✓", "wrong": "✗", "hung": "∞", "broken": "!", "todo": "
 
 @dataclass
 class ClassRun:
-    """Facts about the run itself for the report. isolation: message keys · changed: paths · others: names and keys."""
+    """Facts about the run itself, for the report. isolation: message keys. changed: paths. others: names and keys."""
 
     grading: ClassGrading
     folder: str
@@ -149,7 +149,7 @@ def _cell(grading: ClassGrading, n: int, student: str, exercise: str, outcome: O
 
 
 def _to_read(grading: ClassGrading, n: int, student: str) -> str:
-    """Return how many of a student's lines a teacher should read, and pairs that the student is in."""
+    """Return the cell with the number of a student's lines and pairs that a teacher should read."""
     count = sum(map(len, grading.lines_to_read.get(student, {}).values()))
     count += sum(student in (pair.one, pair.other) for pair in grading.alike)
     return f'<td class="first">{f"""<a href="#read-{n}">{count}</a>""" if count else ""}</td>'
@@ -168,7 +168,7 @@ def _anchor(n: int, exercise: str) -> str:
 
 
 def _tells(outcome: Outcome) -> bool:
-    """Return whether there is more to say than the outcome's word."""
+    """Return whether there is more to say than the name of the outcome."""
     return bool(outcome.message) and outcome.outcome != "todo"
 
 

@@ -15,7 +15,7 @@ def integrity_words(grading: ClassGrading) -> str:
 
 
 def _of(grading: ClassGrading, n: int, student: str) -> str:
-    """Return a student's lines, and who else has nearly the same answers."""
+    """Return a student's lines, and the other students with nearly the same answers."""
     items = [
         f"<li><code>{_e(lesson)}.py:{line.number}</code> <code>{_e(line.text)}</code>"
         f' <span class="muted">{_e(line.why)}</span></li>'

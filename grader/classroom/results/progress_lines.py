@@ -1,4 +1,4 @@
-"""Show the progress of a run: one line that is redrawn on a terminal, a line now and then in a log."""
+"""Show the progress of a run: one line that is redrawn on a terminal, or occasional lines in a log."""
 
 import time
 
@@ -11,7 +11,7 @@ EVERY = 10.0  # seconds between two lines of one step in a log
 
 
 class ProgressLines:
-    """Progress, drawn only by calls of `tell(step, done, total)`: a thread would be wrong in a process that forks."""
+    """A progress display, drawn only by calls of `tell(step, done, total)`: a process that forks needs no thread."""
 
     def __init__(self, console: Console, lang: str) -> None:
         self._console, self._lang = console, lang
@@ -28,7 +28,7 @@ class ProgressLines:
         self._bars.stop()
 
     def tell(self, step: str, done: int, total: int) -> None:
-        """Report that `done` of `total` parts of a step, the key of its name, are done."""
+        """Report that `done` of `total` parts are done. step: the key of the step's name."""
         if self._console.is_terminal:
             if step not in self._tasks:
                 self._tasks[step] = self._bars.add_task(say(step, self._lang), total=total)

@@ -28,7 +28,7 @@ def write_csv(path: Path, grading: ClassGrading) -> None:
 
 
 def _text(cell: str) -> str:
-    """Return a cell that a spreadsheet takes for text, whatever a student's name begins with."""
+    """Return a cell that a spreadsheet reads as text, whatever character a student's name begins with."""
     # A spreadsheet may trim a cell, and cut it where we did not.
     visible = "".join(c for c in cell if not c.isspace() and unicodedata.category(c)[0] != "C")
     risky = any(part.startswith(_FORMULA) for part in re.split("[;,|]", visible))

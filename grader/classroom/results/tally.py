@@ -10,7 +10,7 @@ from grader.messages import pick
 
 @dataclass
 class Stuck:
-    """The statistics of one exercise. counts: by outcome, as in OUTCOMES · mistakes: (function, times), most first."""
+    """The statistics of one exercise. counts: by outcome, as in OUTCOMES. mistakes: (function, times), most first."""
 
     exercise: str
     counts: dict[str, int]
@@ -22,18 +22,18 @@ class Stuck:
 
     @property
     def commonest(self) -> tuple[str, int]:
-        """Return the commonest outcome of students who have not solved it, and how many have it."""
+        """Return the most frequent outcome of the students who have not solved it, and how many have it."""
         rest = [(outcome, n) for outcome, n in self.counts.items() if outcome != "right"]
         return max(rest, key=lambda item: item[1])
 
 
 def solved(grading: ClassGrading, student: str) -> int:
-    """Return how many exercises the student has right."""
+    """Return the number of exercises that the student has solved."""
     return sum(o.outcome == "right" for o in grading.outcomes[student].values())
 
 
 def by_exercise(grading: ClassGrading) -> list[Stuck]:
-    """Return every exercise, in the book's order."""
+    """Return the statistics of every exercise, in the book's order."""
     rows = []
     for exercise in grading.exercises:
         met = [outcomes[exercise] for outcomes in grading.outcomes.values()]
@@ -45,13 +45,13 @@ def by_exercise(grading: ClassGrading) -> list[Stuck]:
 
 
 def stuck(grading: ClassGrading) -> list[Stuck]:
-    """Return the exercises that not all students have solved, fewest solved first."""
+    """Return the exercises that not all students have solved; those that the fewest have solved come first."""
     rows = [row for row in by_exercise(grading) if row.solved < len(grading.students)]
     return sorted(rows, key=lambda row: row.solved)
 
 
 def mistakes(grading: ClassGrading) -> list[tuple[str, str, list[str]]]:
-    """Return (exercise, mistake, students) of every mistake that was made, the most frequent first."""
+    """Return (exercise, mistake, students) for every mistake that was made, the most frequent first."""
     who: dict[tuple[str, str], list[str]] = {}
     for student, outcomes in grading.outcomes.items():
         for exercise, outcome in outcomes.items():
@@ -68,7 +68,7 @@ def mistake_name(grading: ClassGrading, exercise: str, mistake: str) -> str:
 
 
 def mistake_text(grading: ClassGrading, exercise: str, mistake: str) -> str:
-    """Return the text of words.toml for a student who makes the mistake."""
+    """Return the explanation in words.toml for a student who makes the mistake."""
     texts = _words(grading, exercise).mistakes.get(mistake)
     return pick(texts.text if texts else {}, grading.lang, "")
 
@@ -79,7 +79,7 @@ def title(grading: ClassGrading, exercise: str) -> str:
 
 
 def short(exercise: str, mistake: str) -> str:
-    """Return the mistake without the exercise's name: `squared` of `double__squared`."""
+    """Return the mistake without the exercise's name: `squared` for `double__squared`."""
     return mistake.removeprefix(f"{exercise.partition('.')[2]}__")
 
 

@@ -1,1 +1,1 @@
-"""Run submissions in processes that see nothing but their own file."""
+"""Run submissions in sandboxes: processes that see only one student's files."""

@@ -1,11 +1,11 @@
 """Start the process of a sandbox so that it sees little, changes nothing and ends with us.
 
-bwrap     bubblewrap: an empty file system with what Python needs in it, read-only; own processes, network, /tmp
+bwrap     bubblewrap: a file system with only what Python needs, read-only; its own processes, network and /tmp
 unshare   the same with util-linux's unshare and our own mounts (mounts.py)
 none      a plain process
 
-Started by root, the first two become a user without a name, each another one: the kernel counts processes by user, and
-not for root, and what it keeps for a user, such as keys, no later sandbox may find.
+If root starts them, the first two become a user without a name, a different one each time: the kernel counts processes
+by user, but not for root, and no later sandbox may find what the kernel keeps for a user, such as keys.
 """
 
 import itertools
@@ -36,8 +36,8 @@ _users = itertools.count(secrets.randbelow(len(_NOBODY)))  # of this run; one at
 class SandboxFiles:
     """The files that a sandbox sees, all of them read-only: Python, its packages, minipod and grader.
 
-    root    the project; nothing of it is visible but what Python imports: no lesson, no test, no solution
-    hidden  folders that must not be seen even where they lie inside a visible one
+    root    the project; only what Python imports of it is visible: no lesson, no test, no solution
+    hidden  folders that must not be visible even if they lie inside a visible one
     cache   a folder with compiled operations, and `pycache` with Python's own, which the sandbox may read
     """
 
@@ -48,10 +48,10 @@ class SandboxFiles:
 
     @property
     def steps(self) -> list[tuple[str, Path]]:
-        """Yield ("show" or "cover", path), in order: each one applies inside those before it.
+        """Yield ("show" or "cover", path), in order: each step applies inside those before it.
 
-        First the system; then whatever must be hidden is covered; then Python and what is imported, of which again
-        nothing hidden may be seen.
+        First the system is shown; then whatever must be hidden is covered; then Python and what it imports are shown,
+        and again everything hidden inside them is covered.
         """
         system = [*map(Path, _SYSTEM), *(Path("/etc", name) for name in _ETC)]
         if Path(sys.base_prefix).is_relative_to(_STORE):
@@ -70,14 +70,14 @@ class SandboxFiles:
 
     @property
     def packages(self) -> list[Path]:
-        """Return the folders from which Python imports, except those with content that must stay hidden."""
+        """Return the folders from which Python imports, except those whose content must stay hidden."""
         secret = [*self._secret, Path.cwd()]
         folders = [Path(entry) for entry in sys.path if entry]
         return [p for p in folders if p.exists() and not any(s.is_relative_to(p) for s in secret)]
 
 
 def available() -> list[str]:
-    """Return the kinds whose programs this machine has, best first; whether they work is another question."""
+    """Return the kinds whose programs this machine has, best first, without trying whether they work."""
     needs = {"bwrap": ("bwrap", "setpriv"), "unshare": ("unshare", "setpriv", "pivot_root"), "none": ()}
     if sys.platform != "linux":
         return ["none"]
@@ -85,7 +85,7 @@ def available() -> list[str]:
 
 
 def command(kind: str, files: SandboxFiles, program: list[str]) -> list[str]:
-    """Return the command line that starts the command `program` isolated in this way, each time as a different user."""
+    """Return the command line that starts the command `program` with this isolation, each time as a different user."""
     if kind == "bwrap":
         return _bwrap(files, program)
     if kind == "unshare":
@@ -94,13 +94,13 @@ def command(kind: str, files: SandboxFiles, program: list[str]) -> list[str]:
 
 
 def counts_processes(kind: str) -> bool:
-    """Return whether the kernel counts a sandbox's processes separately: for root, and since Linux 5.14."""
+    """Return whether the kernel counts a sandbox's processes separately, as it does for root and since Linux 5.14."""
     release = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
     return kind != "none" and (os.getuid() == 0 or release >= (5, 14))
 
 
 def environment(files: SandboxFiles, tmp: str) -> dict[str, str]:
-    """Return all the variables a sandbox has. tmp: its only writable folder."""
+    """Return all environment variables of a sandbox. tmp: its only writable folder."""
     path = os.pathsep.join(map(str, [_ENGINE, *files.packages]))
     variables = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", "PYTHONPATH": path}
     variables |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "JAX_PLATFORMS": "cpu"}
@@ -157,7 +157,7 @@ def _unshare(files: SandboxFiles, program: list[str]) -> list[str]:
 
 
 def _unprivileged() -> list[str]:
-    """Return the start of a command that runs without any privilege, and for root as another user."""
+    """Return the beginning of a command that runs without any privilege and, for root, as a different user."""
     drop = [_program("setpriv") or "setpriv", "--no-new-privs", "--bounding-set", "-all", "--inh-caps", "-all"]
     if os.getuid() == 0:
         user = str(_NOBODY[next(_users) % len(_NOBODY)])

@@ -1,4 +1,4 @@
-"""Inside the namespaces made by `unshare`, mount an empty file system with what is visible; then run the program.
+"""Mount an empty file system with the visible folders, inside the namespaces made by `unshare`; run the program.
 
 python -I -S mounts.py PLAN    PLAN is JSON, see isolation.py; only the standard library is there
 
@@ -75,7 +75,7 @@ def _place(path: str, folder: bool) -> None:
 
 
 def _set_attributes(path: str, flags: int, put: int, taken: int) -> None:
-    """Change the attributes of the mount at `path`, with _AT_RECURSIVE also of those below it."""
+    """Change the attributes of the mount at `path` and, with _AT_RECURSIVE, of those below it."""
     attributes = struct.pack("QQQQ", put, taken, 0, 0)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), flags, attributes, len(attributes)):

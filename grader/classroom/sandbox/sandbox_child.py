@@ -1,8 +1,8 @@
-"""Run inside a sandbox: observe one student's answers, each in forked children, and report what was seen.
+"""Run inside a sandbox: observe one student's answers, each in forked children, and report the observations.
 
 python -m grader.classroom.sandbox.sandbox_child --cache FOLDER [--processes 512] [--parent PID]
 
-Requests and replies, see sandbox_messages.py, are lines of JSON on stdin and stdout; the first line sent is Ready.
+Requests and replies (sandbox_messages.py) are lines of JSON on stdin and stdout; the first reply is Ready.
 """
 
 import argparse
@@ -50,9 +50,9 @@ START = 90.0  # seconds for a pair of processes to start, on a machine that is b
 def main() -> None:
     """Answer requests until stdin ends."""
     parser = argparse.ArgumentParser(prog="python -m grader.classroom.sandbox.sandbox_child", description=__doc__)
-    parser.add_argument("--cache", type=Path, required=True, help="of compiled operations; only read")
-    parser.add_argument("--processes", type=int, help="the most processes and threads of this user")
-    parser.add_argument("--parent", type=int, help="end with this process")
+    parser.add_argument("--cache", type=Path, required=True, help="cache of compiled operations, which is only read")
+    parser.add_argument("--processes", type=int, help="limit on the processes and threads of this user")
+    parser.add_argument("--parent", type=int, help="id of a process; end when it ends")
     options = parser.parse_args()
     if options.parent:
         processes.die_with_parent(options.parent)
@@ -151,7 +151,7 @@ def _measure(request: Measure, compiled: Path) -> Results:
 
 
 def _copied(cache: Path) -> Path:
-    """Return the compiled operations in a folder that can be written to; it goes with the sandbox's other files."""
+    """Return a writable folder with the compiled operations, which is removed with the sandbox's other files."""
     folder = Path(tempfile.mkdtemp(prefix="compiled-"))
     for entry in cache.iterdir():
         shutil.copyfile(entry, folder / entry.name)
@@ -159,7 +159,7 @@ def _copied(cache: Path) -> Path:
 
 
 def _try(paths: tuple[str, ...], refused: bool) -> Reach:
-    """Return whether a pair of processes can start here, and what could be reached."""
+    """Return whether a pair of processes can start here, and which paths they could reach."""
 
     def count() -> int:
         import jax

@@ -9,8 +9,8 @@ from grader.see.observation import ProcessResult
 class Task:
     """The facts about an exercise that a sandbox needs, none of which reveals the right result.
 
-    how        "call", or "export": the function is traced on arrays of zeros, and the program is what comes back
-    work       whether what a device multiplies in a function that is called is counted
+    how        "call", or "export": the function is traced on arrays of zeros, and the reply contains the program
+    work       whether to count what a device multiplies in a function that is called
     arguments  for each process, the cases as `grader.see.serialized_arguments` writes them, in base64
     """
 
@@ -44,7 +44,7 @@ class Measure(Request):
     """Compile, count and run the programs of a reply to See; asked only of a sandbox that runs no submission.
 
     cases  true arguments and budgets, as `grader.see.serialized_arguments` writes them, in base64
-    reply  the line that came, as it is
+    reply  the line of that reply, unchanged
     """
 
     name: str
@@ -57,7 +57,7 @@ class Measure(Request):
 
 @dataclass(frozen=True)
 class Try(Request):
-    """Say what can be done and reached in this sandbox."""
+    """Report what can be done and reached in this sandbox."""
 
     paths: tuple[str, ...]
 
@@ -80,7 +80,7 @@ class Ready(Reply):
 
 @dataclass(frozen=True)
 class Ask(Reply):
-    """A question of an answer, before its Results, to the n-th argument that stayed outside."""
+    """A question that an answer asks, before its Results, of the n-th argument that stayed outside."""
 
     n: int
     x: int
@@ -88,16 +88,16 @@ class Ask(Reply):
 
 @dataclass(frozen=True)
 class Results(Reply):
-    """The end of each process of an answer, and what it saw."""
+    """The end of each process of an answer, and its observations."""
 
     results: tuple[ProcessResult, ...]
 
 
 @dataclass(frozen=True)
 class Reach(Reply):
-    """The abilities of a sandbox: how many processes of a pair started; the paths it can read, and can write.
+    """The abilities of a sandbox: how many processes of a pair started, and the paths that it can read and write.
 
-    refused  whether the kernel refuses what `system_calls` lists
+    refused  whether the kernel refuses the calls that `system_calls` lists
     """
 
     started: int

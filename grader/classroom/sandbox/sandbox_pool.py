@@ -1,7 +1,7 @@
-"""Run sandboxes from outside: each is a process that answers line by line; several are open at a time.
+"""Run sandboxes from outside: each is a process that answers line by line; several are open at the same time.
 
-The reply of a sandbox comes from the submission's own process and is treated as nothing more: a line of limited
-length, within a limited time, handed on unread.
+The reply of a sandbox comes from the submission's own process, so it is not trusted: it is a line of limited length,
+within a limited time, and is handed on unread.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ GRACE = 30.0  # seconds for a reply beyond the answer's own limit
 
 
 class SandboxLost(Exception):
-    """The error of a sandbox that has ended, or was ended; the message key says why."""
+    """Raised if a sandbox has ended, or was ended; the message key says why."""
 
 
 Answer = tuple[str, str]  # a student, and an exercise
@@ -38,10 +38,10 @@ Answer = tuple[str, str]  # a student, and an exercise
 
 @dataclass(frozen=True)
 class Question:
-    """One request. limit: seconds of one try · memory: GiB of all processes.
+    """One request. limit: seconds of one try. memory: GiB of all processes.
 
-    make  builds it when it is its turn; None: it is not to be asked any more, and nothing arrives
-    reply_to  what to answer to a line that asks something before the reply; None: the line is the reply
+    make  builds the request when its turn comes; None: it is no longer needed, and there is no reply
+    reply_to  returns the answer to a line that asks something before the reply; None: the line is the reply
     """
 
     answer: Answer
@@ -92,11 +92,11 @@ class Sandbox:
         self._allowed = memory
 
     def tell(self, request: Request) -> None:
-        """Answer a question that came before the reply, whose deadline stays the same."""
+        """Answer a question that came before the reply; the reply's deadline stays the same."""
         self._unsent += json_lines.encode(encode(request))
 
     def turn(self) -> bytes | None:
-        """Return the line of the reply, its first one b"" for «there may be requests»; None while there is none.
+        """Return the line of the reply; b"" at first, when requests can be sent; None while there is none.
 
         Raises SandboxLost.
         """
@@ -127,11 +127,11 @@ class Sandbox:
         return b""
 
     def is_over_memory(self, used: dict[int, int]) -> bool:
-        """Return whether its processes together hold more than its request may have. used: bytes by process, of all."""
+        """Return whether its processes together hold more than the request allows. used: bytes of every process."""
         return bool(self._allowed) and used.get(self.pid, 0) > self._allowed * 2**30
 
     def close(self, others: frozenset[int]) -> None:
-        """End the sandbox and everything that it left: every child of ours, except `others`."""
+        """End the sandbox and everything that it left, that is, every child of ours except `others`."""
         self._process.end()
         if self._process.stdout:
             self._process.stdout.close()
@@ -141,7 +141,7 @@ class Sandbox:
 
 
 def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived: Arrived) -> None:
-    """Ask all questions, `jobs` sandboxes at a time; one that ends loses its current request, and a new one goes on."""
+    """Ask all questions, `jobs` sandboxes at a time; if one ends, its current request is lost and a new one goes on."""
     processes.adopt_orphans()
     before = frozenset(processes.children())  # of the program that asks
     waiting = deque(item for item in work if item)
@@ -186,7 +186,7 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
 
 
 def _asked(sandbox: Sandbox, item: Work) -> Question | None:
-    """Ask the sandbox the next of these questions that is still open, and return it."""
+    """Ask the sandbox the next of these questions that is still open; return that question."""
     while item:
         question = item.popleft()
         if request := question.make():

@@ -1,8 +1,8 @@
-"""Give each sandbox an equal share of the processors, however many processes it starts, by a control group for each.
+"""Give each sandbox an equal share of the processors, however many processes it starts, through control groups.
 
-Where we may make groups: as root, or in what systemd has delegated to us, as by
+This needs the right to make groups: as root, or in a group that systemd has delegated to us, as with
 `systemd-run --user --scope -p Delegate=yes python -m lessons class …`. Sources: the kernel's documentation,
-admin-guide/cgroup-v2 (no processes in a group that shares out) and admin-guide/cgroup-v1/cgroups.
+admin-guide/cgroup-v2 (no processes in a group with controlled children) and admin-guide/cgroup-v1/cgroups.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ class Shares:
         self._above, self._groups = above, list[Path]()
 
     def enter(self, command: list[str]) -> list[str]:
-        """Return the command line that runs `command` in a group of its own; unchanged where none could be made."""
+        """Return the command line that runs `command` in a group of its own; unchanged if no group could be made."""
         group = self._above / f"minipod-{os.getpid()}-{next(_numbers)}"
         try:
             group.mkdir()
@@ -39,7 +39,7 @@ class Shares:
         return ["/bin/sh", "-c", ENTER, str(group / PROCESSES), *command]
 
     def work(self) -> bool:
-        """Return whether a process can be put into its own group: a container may show groups that are read-only."""
+        """Return whether a process can be put into its own group: a container's groups may be visible but read-only."""
         command = self.enter([])
         if not command:
             return False
@@ -47,7 +47,7 @@ class Shares:
         return subprocess.run([*shell, WRITE, procs], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
     def close(self) -> None:
-        """Remove the groups, whose processes have been ended: the kernel removes only empty ones."""
+        """Remove the groups, whose processes have ended by now: the kernel removes only empty groups."""
         end = time.monotonic() + PATIENCE
         while True:
             for group in list(self._groups):
@@ -61,7 +61,7 @@ class Shares:
 
 @contextlib.contextmanager
 def made(root: Path = Path("/")) -> Iterator[Shares | None]:
-    """Make shares for the sandboxes that are opened in the block; None if this process may not make groups."""
+    """Make shares for the sandboxes that are opened in the block; yield None if this process may not make groups."""
     with contextlib.ExitStack() as stack:
         above = _first(root) or stack.enter_context(_second(root))
         shares = Shares(above) if above else None

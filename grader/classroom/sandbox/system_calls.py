@@ -1,8 +1,8 @@
-"""Refuse system calls that no answer needs and that reach beyond a sandbox, to it and to its children.
+"""Refuse, to a sandbox and its children, system calls that no answer needs and that reach beyond the sandbox.
 
-Keys outlive the sandbox that made them; a later one with the same user could read them. System V memory belongs to no
-process, and a file in memory to none either while it is on its way through a socket: neither is counted then. In a
-namespace of its own a process may mount: what it writes there nobody counts, and it has every capability there.
+Keys outlive the sandbox that made them, and a later one with the same user could read them. System V memory belongs to
+no process, nor does a file in memory while it is on its way through a socket, so neither is counted. In a namespace of
+its own, a process may mount file systems, where it has every capability and what it writes is not counted.
 Sources: `man 2 seccomp`, `man 7 keyrings`, `man 7 namespaces`, linux/filter.h, linux/audit.h, linux/sched.h.
 """
 
@@ -39,7 +39,7 @@ _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
 def refuse() -> bool:
-    """Have the kernel refuse the calls from now on; return whether it does, which needs a machine that is listed."""
+    """Make the kernel refuse the calls from now on; return whether it does, which needs a listed type of machine."""
     if sys.platform != "linux" or platform.machine() not in NUMBERS:
         return False
     code = _program(*NUMBERS[platform.machine()], CLONE[platform.machine()])
@@ -51,7 +51,7 @@ def refuse() -> bool:
 
 
 def _program(machine: int, calls: dict[str, int], clone: int) -> bytes:
-    """Return the filter: another machine's calls and those that are listed are refused, all others allowed."""
+    """Return the filter, which refuses another machine's calls and the listed ones, and allows all others."""
     last = len(calls) + 8  # lines before those that return: each comparison jumps there, past what lies between
     allow, refused, missing = last, last + 1, last + 2
     lines: list[tuple[int, int, int, int]] = []

@@ -1,7 +1,6 @@
-"""Diagnose, in at most one sentence, what a wrong answer comes close to, if no known mistake explains it.
+"""Diagnose, in at most one sentence, which right result a wrong answer comes close to, if no known mistake explains it.
 
-It is computed from the observations of answer and solution, over all cases: a diagnosis has to hold for every wrong
-case.
+A diagnosis follows from the observations of the answer and the solution, and has to be true of every wrong case.
 """
 
 import numpy as np
@@ -20,7 +19,7 @@ from grader.see.observation import Traffic
 def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Message | None:
     """Return the diagnosis of a wrong answer, or None. `verdict`, `right` and `answer` as in `verdict.judge`.
 
-    An error is explained, too, if it is one of the usual ones.
+    The usual errors are explained, too.
     """
     if verdict.reason == "crashed":
         if spec.processes > 1 and verdict.signal == "SIGABRT":

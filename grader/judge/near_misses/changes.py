@@ -1,4 +1,4 @@
-"""Diagnose numbers that are wrong in a way that an argument explains, or as if there were no arguments."""
+"""Diagnose numbers whose error an argument explains, or that do not depend on the arguments."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ TELLING = 64  # a whole number up to here may come back from every call by accid
 
 
 def kept(got: Sequence[Value | None], right: Sequence[Value | None], tolerance: float) -> Message | None:
-    """Diagnose calls that all gave what only the first one should give: kept from it, or written for it.
+    """Diagnose calls that all returned what only the first one should: kept from it, or written for it.
 
-    got, right  of one process the value of each case, in the order of the calls
+    got, right  the value of each case in one process, in the order of the calls
     """
     first = got[0]
     if first is None or right[0] is None or not _telling(first):
@@ -29,7 +29,7 @@ def kept(got: Sequence[Value | None], right: Sequence[Value | None], tolerance: 
 
 
 def _telling(x: Value) -> bool:
-    """Return whether a value says more than a small number, a name or a flag."""
+    """Return whether a value is more specific than a small number, a name or a flag."""
     if isinstance(x, Float | Int):
         return x.number % 1 != 0 or abs(x.number) > TELLING
     return size(x) > 2

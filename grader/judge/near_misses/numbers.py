@@ -43,7 +43,7 @@ def factor(p: Pair) -> Message | None:
 
 
 def factor_of(p: Pair) -> float | None:
-    """Return the factor up to which it is right; None where there is none."""
+    """Return the factor between the numbers and the right ones; None if there is none."""
     if not np.any(p.expected) or not np.isfinite(p.expected).all():
         return None
     most = np.unravel_index(np.argmax(np.abs(p.expected)), p.expected.shape)
@@ -69,7 +69,7 @@ def meaning_of_factor(c: float, p: Pair) -> Message | None:
 
 
 def _counts(p: Pair) -> list[tuple[str, int, dict[str, Any]]]:
-    """Return the counts that a factor may come from, the likeliest first."""
+    """Return the counts from which a factor may come, the likeliest first."""
     setting = p.setting
     counts: list[tuple[str, int, dict[str, Any]]] = [
         ("devices", setting.devices, {}),
@@ -81,7 +81,7 @@ def _counts(p: Pair) -> list[tuple[str, int, dict[str, Any]]]:
 
 
 def ratio(c: float, near: float) -> str:
-    """Return a factor as it is best read: 3, 1/3, 0.75."""
+    """Format a factor so that it is easy to read: 3, 1/3, 0.75."""
     back = 1 / c
     if abs(c) < 1 and abs(back - round(back)) <= near * abs(back) and abs(back) < 1e6:
         return f"1/{round(back)}" if back > 0 else f"-1/{round(-back)}"
@@ -89,7 +89,7 @@ def ratio(c: float, near: float) -> str:
 
 
 def off_by_one(p: Pair) -> Message | None:
-    """Diagnose whole numbers that are all too large by one, or all too small by one."""
+    """Diagnose integers that are all too large by one, or all too small by one."""
     if not p.whole or not p.got.size or not (p.varied(p.expected) or p.expected.size == 1):
         return None
     d = p.got - p.expected
@@ -99,7 +99,7 @@ def off_by_one(p: Pair) -> Message | None:
 
 
 def combined(p: Pair) -> Message | None:
-    """Diagnose blocks that are each the sum of what all blocks should be."""
+    """Diagnose blocks that are each the sum of all the right blocks."""
     blocks = [block for _, block in p.pieces()]
     if len({p.expected[b].shape for b in blocks}) != 1 or not p.expected.size:
         return None
@@ -108,7 +108,7 @@ def combined(p: Pair) -> Message | None:
 
 
 def precision(p: Pair) -> Message | None:
-    """Diagnose numbers that are close, as after rounding to a narrower dtype."""
+    """Diagnose numbers that are close to the right ones, as after rounding to a narrower dtype."""
     scale = float(np.max(np.abs(p.expected), initial=0.0))
     if p.whole or not scale or not np.isfinite(p.got).all():
         return None
@@ -129,7 +129,7 @@ def function(p: Pair) -> Message | None:
 
 
 def order_of_indices(p: Pair) -> Message | None:
-    """Diagnose indices in a different order, if each occurs once: otherwise they hold little but their order."""
+    """Diagnose indices in a different order if each occurs once; otherwise they say little apart from their order."""
     return orders.order(p) if np.unique(p.expected).size == p.expected.size else None
 
 

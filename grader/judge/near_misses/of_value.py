@@ -1,4 +1,4 @@
-"""Diagnose what a wrong value comes close to: try one diagnosis after another, from certain to likely."""
+"""Diagnose a wrong value: try one diagnosis after another, from certain to likely."""
 
 import functools
 import math
@@ -27,9 +27,9 @@ LOOKS = (trees.other_kind, trees.names, trees.elements, trees.dtype, trees.spell
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong value, of one process in one case, together with all others.
+    """A wrong value in one process and one case, together with all other values.
 
-    difference  what differs first in it
+    difference  its first difference
     """
 
     spec: Spec
@@ -50,17 +50,17 @@ class Wrong:
 
     @property
     def part(self) -> Both:
-        """Return the first differing part of these."""
+        """Return the first differing part of the result and of the expected value."""
         return self.difference.got, self.difference.expected
 
     @property
     def row(self) -> Both:
-        """Return the list of texts or numbers that contains the part; else the part itself."""
+        """Return the list of texts or numbers that contains the part, or else the part itself."""
         return self.difference.inside[1:] if self.difference.inside else self.part
 
     @functools.cached_property
     def parts(self) -> list[Both]:
-        """Return the whole, the row and the part, as far as they differ from each other."""
+        """Return the whole, the row and the part, without repetitions."""
         pairs = [self.row, self.part] if self.difference.inside else [self.part]
         got, expected = self.whole
         if self.difference.path and got and expected and self.row != (got, expected):
@@ -76,7 +76,7 @@ class Wrong:
 
     @property
     def _speaks_for_row(self) -> bool:
-        """Return whether the row of the part, if any, is right except for the part, or wrong by the same number."""
+        """Return whether the row of the part, if any, is right except for the part, or differs by the same number."""
         if not self.difference.inside:
             return True
         _, got, expected = self.difference.inside
@@ -93,7 +93,7 @@ class Wrong:
 
     @functools.cached_property
     def pairs(self) -> list[tuple[str, list[Pair]]]:
-        """Return what the numbers mean, and they as arrays, from the outside in, where there are any."""
+        """Return (meaning of the numbers, pairs of arrays), from the outside in; empty without numbers."""
         # A number of a row is shown with the row: of that it must not be said where others in it are wrong, too.
         paths = [self.difference.path] if self._speaks_for_row else []
         if self.difference.inside and self.difference.inside[0] and _all_numbers(self.row[1]):
@@ -123,8 +123,8 @@ def _in_tree(wrong: Wrong) -> Message | None:
 
 
 def _order_says(wrong: Wrong, got: Value, expected: Value) -> bool:
-    """Whether it helps that all elements are right but for their order: not of a part beside which others are wrong,
-    nor of indices that come several times, as then there is nothing in them but their order."""
+    """Return whether it helps to say that only the order of the elements is wrong. It does not for a part if other
+    parts are wrong, too, nor for indices that occur several times, whose order is all that they say."""
     if (got, expected) != wrong.row:
         return True
     path = wrong.difference.inside[0] if wrong.difference.inside else wrong.difference.path
@@ -191,9 +191,9 @@ def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
 
 
 def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pairs: list[Pair]) -> Message | None:
-    """Return the first diagnosis that holds for every pair; NaN and infinities need to be in the first pair only.
+    """Return the first diagnosis that is true of every pair; NaN and infinities need to be in the first pair only.
 
-    What holds for the case that is shown and for no other holds by accident: an axis of length 1, two equal sizes.
+    A diagnosis that is true only of the case that is shown is an accident, due to a dimension of size 1 or equal sizes.
     """
     sure = None
     single = max(p.expected.size for p in pairs) == 1
@@ -214,7 +214,7 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
 
 
 def _tells(messages: list[Message | None], pairs: list[Pair]) -> bool:
-    """Return whether it is no accident that this can be said of single numbers."""
+    """Return whether it is more than an accident that this is true of single numbers."""
     first = messages[0]
     assert first is not None
     different = len({p.expected.tobytes() for p in pairs}) > 1
@@ -229,7 +229,7 @@ SMALL = 64  # a whole number up to here may be n times another by accident
 
 
 def _by_chance(message: Message, p: Pair) -> bool:
-    """Return whether a small number is a multiple or a fraction of the right one, which tells nothing of its origin."""
+    """Return whether a small number is a multiple or a fraction of the right one, which may be by chance."""
     return message.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
 
 
@@ -261,7 +261,7 @@ def _is_small_whole(times: complex, near: float) -> bool:
 
 
 def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
-    """Return what the factor is, where that is the same for every number of devices; else how much it is."""
+    """Return the meaning of the factor if it is the same for every number of devices, else its value."""
     meanings = [numbers.meaning_of_factor(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
     if all(one and meanings[0] and one.key == meanings[0].key for one in meanings):
         return meanings[0]
@@ -269,7 +269,7 @@ def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
 
 
 def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> Setting:
-    """Return a case's number of devices: of the expected array, the mesh or the arguments, else all."""
+    """Return the number of devices of a case: those of the expected array, the mesh or the arguments, or else all."""
     given = leaves(Tuple(args)).values()
     right = leaves(expected).values() if expected else ()
     meshes = [dict(x.axes) for x in given if isinstance(x, Mesh)]

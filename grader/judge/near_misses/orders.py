@@ -27,7 +27,7 @@ def reversed_(p: Pair) -> Message | None:
 
 
 def rolled(p: Pair) -> Message | None:
-    """Diagnose an array rolled along one dimension: what leaves at one end comes back at the other."""
+    """Diagnose an array rolled along one dimension: what leaves one end comes back at the other."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
         for k in range(1, n):
@@ -37,7 +37,7 @@ def rolled(p: Pair) -> Message | None:
 
 
 def shifted(p: Pair) -> Message | None:
-    """Diagnose an array shifted along one dimension, losing at one end numbers that were not zeros."""
+    """Diagnose an array shifted along one dimension that has lost nonzero numbers at one end."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
         g, e = np.moveaxis(p.got, axis, 0), np.moveaxis(p.expected, axis, 0)
@@ -74,7 +74,7 @@ def _dealt(places: np.ndarray) -> bool:
 
 
 def permutation(p: Pair, g: np.ndarray, e: np.ndarray) -> np.ndarray | None:
-    """Return places with g = e[places], if the rows of two matrices are the same except for their order."""
+    """Return `places` with g = e[places] if the rows of two matrices are the same except for their order."""
     if not 3 <= len(g) <= MOST_ROWS or g.shape != e.shape or not np.isfinite(g).all():
         return None
     weights = np.random.default_rng(0).normal(size=g.shape[1])
@@ -87,6 +87,6 @@ def permutation(p: Pair, g: np.ndarray, e: np.ndarray) -> np.ndarray | None:
 
 
 def _in_runs(places: np.ndarray, run: int) -> bool:
-    """Return whether a permutation moves aligned runs of this length as they are."""
+    """Return whether a permutation moves aligned runs of this length unchanged."""
     rows = places.reshape(-1, run)
     return bool((rows[:, 0] % run == 0).all() and (np.diff(rows, axis=1) == 1).all())

@@ -1,4 +1,4 @@
-"""Compare two arrays, with the facts about their case that a diagnosis needs."""
+"""Compare two arrays, with the facts about their case that diagnoses need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ MOST_ROWS = 2048  # of an axis along which something is looked for
 
 @dataclass(frozen=True)
 class Setting:
-    """Of one case: how many devices and processes, the mesh's axes, and the small arrays given: which argument, where
-    in it, the array.
+    """Facts about one case: the numbers of devices and processes, the mesh's axes, and the small arrays among the
+    arguments, each as (argument, place in it, array).
     """
 
     devices: int
@@ -28,9 +28,9 @@ class Setting:
 class Pair:
     """The result and the expected value, as f64 or c128, of any shapes.
 
-    whole   both hold whole numbers or booleans, which must be equal
-    array   what came back is an array; an int or a tuple of ints may as well be the number of a process
-    blocks  per distinct block of the expected array: the devices that hold it, and where it lies
+    whole   whether both are integers or booleans, which must be equal
+    array   whether the result is an array; an int or a tuple of ints may also be the number of a process
+    blocks  for each distinct block of the expected array, the devices that hold it, and its place
     """
 
     got: np.ndarray
@@ -48,7 +48,7 @@ class Pair:
 
     @property
     def slack(self) -> float:
-        """Return how far apart two numbers may be wherever they are."""
+        """Return the greatest difference allowed between two numbers at the same place."""
         return self.tolerance * scale_of(self.expected)
 
     def apart(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -64,11 +64,11 @@ class Pair:
         return x.size > 1 and not self.like(x, np.full(x.shape, x.flat[0]))
 
     def long_axes(self, least: int = 2) -> list[int]:
-        """Return the dimensions that can tell something: long enough, with differing numbers."""
+        """Return the dimensions that can tell something: those that are long enough and have differing numbers."""
         return [a for a, n in enumerate(self.expected.shape) if least <= n <= MOST_ROWS and self.varied(self.expected)]
 
     def pieces(self) -> tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...]:
-        """Return the blocks, if there are several."""
+        """Return the blocks if there are several."""
         return self.blocks if len(self.blocks) > 1 else ()
 
 
@@ -77,7 +77,7 @@ def pair(
 ) -> Pair | None:
     """Return values as arrays, or None if they are not numbers.
 
-    got, expected  the same part of the tree in every process; place: the process meant
+    got, expected  the same part of the tree in every process; place: the process in question
     """
     a, b = (numbers(x, place) for x in (got, expected))
     if a is None or b is None:
@@ -90,7 +90,7 @@ def pair(
 
 
 def numbers(everywhere: Sequence[Value | None], place: int = 0) -> np.ndarray | None:
-    """Return a number, an array, or a list of such as one array; of an array over processes the blocks of all."""
+    """Return a number, an array or a list of these as one array; of an array over processes, all blocks."""
     match everywhere[place]:
         case Int(number) if abs(number) > 1 << 1000:  # more than a float can say
             return None

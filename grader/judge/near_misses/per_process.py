@@ -13,9 +13,9 @@ Cases = Sequence[Observation]  # one case, in each process
 
 
 def of_another(answers: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
-    """Diagnose a process that returned what another one should return, if they should not return the same.
+    """Diagnose a process that returned what a different one should, if they should not return the same.
 
-    seen, right  one case in each process; path: where in the tree; place: the process meant
+    seen, right  one case in each process; path: the place in the tree; place: the process in question
     """
     if len(answers) < 2 or not (expected := _parts(right, path)) or not (got := _parts(answers, path)):
         return None
@@ -49,7 +49,7 @@ def apart(answers: Cases, right: Cases, path: str, tolerance: float) -> Message 
 
 
 def _parts(cases: Cases, path: str) -> list[Value] | None:
-    """Return the part of the value that every process has at this path; None where one has none."""
+    """Return the part of the value at this path in every process; None for a process that has none."""
     parts = [part_at(case.value, path) for case in cases]
     existing = [part for part in parts if part is not None]
     return existing if len(existing) == len(parts) else None

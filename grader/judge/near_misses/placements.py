@@ -1,4 +1,4 @@
-"""Diagnose right values that are in the wrong place, printed differently, or sent at too high a cost."""
+"""Diagnose right values that are on the wrong devices, printed differently, or too expensive to compute."""
 
 import math
 import re
@@ -48,7 +48,7 @@ def _axes(pieces: Sequence[int]) -> str:
 
 
 def printed(got: str, expected: str) -> Message | None:
-    """Diagnose the text that one process printed."""
+    """Diagnose a wrong text that one process printed."""
     numbers, right = (re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", text) for text in (got, expected))
     if not right:
         return None
@@ -64,7 +64,7 @@ def _rounded(x: str, y: str) -> bool:
 
 
 def budget(traffic: Traffic, limit: Budget, solution: Traffic) -> Message | None:
-    """Diagnose a program that is over its budget. solution: what the solution's program sends."""
+    """Diagnose a program that exceeds its budget. solution: what the solution's program sends."""
     total = traffic.total or 0
     used = {transfer.op for transfer in traffic.transfers}
     other = sorted(used - limit.ops)

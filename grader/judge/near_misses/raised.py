@@ -1,4 +1,4 @@
-"""Recognise the usual errors of JAX by their type and text; each has a sentence in messages.toml."""
+"""Recognise JAX's usual errors by their type and text; messages.toml has a sentence for each."""
 
 import re
 
@@ -86,7 +86,7 @@ IMPORTED = {  # what a chapter's blank may not import, under the names that ever
 
 
 def explained(kind: str, text: str) -> Message | None:
-    """Return what an error usually means. kind: the name of its type; text: its words."""
+    """Return the usual meaning of an error. kind: the name of its type. text: its message."""
     whole = f"{kind}: {text}"
     if match := re.match(r"NameError: name '(\w+)' is not defined", whole):
         if line := IMPORTED.get(match[1]):
@@ -98,7 +98,7 @@ def explained(kind: str, text: str) -> Message | None:
 
 
 def _beyond(text: str) -> int | None:
-    """Return the device beyond the axis, if the pairs name none twice: JAX takes numbers modulo the axis's size."""
+    """Return the device beyond the axis if the pairs name no device twice: JAX takes numbers modulo the axis's size."""
     pairs = re.findall(r"\((-?\d+), (-?\d+)\)", text)
     sources, targets = ({int(pair[i]) for pair in pairs} for i in (0, 1))
     if not pairs or len(sources) < len(pairs) or len(targets) < len(pairs):

@@ -8,7 +8,7 @@ from grader.messages import Message
 
 
 def reshaped(p: Pair) -> Message | None:
-    """Diagnose the right numbers in the right order."""
+    """Diagnose the right numbers in the right order but in a different shape."""
     got, expected = p.got.shape, p.expected.shape
     if p.got.size != p.expected.size or not p.like(p.got.ravel(), p.expected.ravel()):
         return None
@@ -19,7 +19,7 @@ def reshaped(p: Pair) -> Message | None:
 
 
 def stacked(p: Pair) -> Message | None:
-    """Diagnose one dimension too many, along which there are the parts of a sum."""
+    """Diagnose one dimension too many, along which the parts of a sum lie."""
     for axis in range(p.got.ndim):
         n = p.got.shape[axis]
         if n > 1 and p.like(p.got.sum(axis), p.expected):
@@ -28,12 +28,12 @@ def stacked(p: Pair) -> Message | None:
 
 
 def is_stack_of_one(p: Pair) -> bool:
-    """Return whether it is the right array with an extra dimension of size 1, so that `stacked` says nothing."""
+    """Return whether it is the right array with an extra dimension of size 1, about which `stacked` says nothing."""
     return reshaped(p) == Message("one-too-many")
 
 
 def unstacked(p: Pair) -> Message | None:
-    """Diagnose one dimension too few: a single entry of it."""
+    """Diagnose a single entry along a dimension that is missing."""
     for axis in range(p.expected.ndim):
         parts = np.moveaxis(p.expected, axis, 0)
         for k, part in enumerate(parts):
@@ -51,7 +51,7 @@ def other_order(p: Pair) -> Message | None:
 
 
 def flat(p: Pair) -> Message | None:
-    """Diagnose one dimension instead of several, with the right number of elements."""
+    """Diagnose one dimension instead of several with the right number of elements."""
     return Message("flat") if p.got.ndim == 1 < p.expected.ndim and p.got.size == p.expected.size else None
 
 

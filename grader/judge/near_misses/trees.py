@@ -24,7 +24,7 @@ from grader.see.values import (
 
 
 def alike(got: Value, expected: Value, tolerance: float) -> bool:
-    """Return whether two packed values say the same, whatever holds the numbers."""
+    """Return whether two packed values have the same content, whatever types hold the numbers."""
     if difference(got, expected, tolerance, strict=False) is None:
         return True
     both = pair([got], [expected], 0, tolerance, Setting(1))
@@ -77,7 +77,7 @@ def names(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
-    """Diagnose a sequence: in a different order, with extra elements, one instead of several."""
+    """Diagnose a sequence in a different order, with extra elements, or with one element instead of several."""
     if not (isinstance(expected, List | Tuple) and expected.items):
         return None
     right = expected.items
@@ -95,7 +95,7 @@ def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def _in_order(less: Sequence[Value], more: Sequence[Value], tolerance: float) -> bool:
-    """Return whether `less` is `more`, in the same order, without some elements."""
+    """Return whether `less` is `more` in the same order without some elements."""
     rest = iter(more)
     return all(any(alike(x, item, tolerance) for x in rest) for item in less)
 
@@ -167,7 +167,7 @@ def layout(got: Value, expected: Value, tolerance: float) -> Message | None:
 
 
 def part_at(x: Value | None, path: str) -> Value | None:
-    """Return the part of a tree at a path, or None where there is none."""
+    """Return the part of a tree at a path, or None if there is none."""
     if not path or x is None:
         return x
     for label, item in zip(x.labels, x.items, strict=True) if isinstance(x, Tree) else ():
@@ -177,7 +177,7 @@ def part_at(x: Value | None, path: str) -> Value | None:
 
 
 def an_argument(got: Value, args: Sequence[Value]) -> Message | None:
-    """Diagnose a result that is an argument, unchanged."""
+    """Diagnose a result that is an unchanged argument."""
     if isinstance(got, Array) and got.whole() is not None and len(set((got.blocks[0].base64 or "")[:40])) > 3:
         for n, path, x in arrays_given(args):
             if (x.blocks, x.dtype) == (got.blocks, got.dtype):
@@ -196,7 +196,7 @@ def arrays_given(args: Sequence[Value]) -> list[tuple[int, str, Array]]:
 
 
 def shapes_of_leaves(got: Value, expected: Value) -> Message | None:
-    """Diagnose a tree in which several arrays have the wrong shape: each with both shapes."""
+    """Diagnose a tree in which several arrays have the wrong shape; show both shapes of each."""
     mine, right = leaves(got), leaves(expected)
     if mine.keys() != right.keys():
         return None

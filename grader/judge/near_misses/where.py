@@ -7,7 +7,7 @@ from grader.messages import Message
 
 
 def some(p: Pair) -> Message | None:
-    """Diagnose where an array of the right shape is wrong, as far as its structure tells."""
+    """Diagnose where an array of the right shape is wrong, if the errors form a pattern."""
     bad = p.apart(p.got, p.expected)
     if not bad.any():
         return None
@@ -53,6 +53,6 @@ def _devices(p: Pair, bad: np.ndarray, values: dict[str, object]) -> Message | N
 
 
 def _box(bad: np.ndarray) -> str:
-    """Return the smallest block that contains everything marked: `[4:8, 0:5]`."""
+    """Return the smallest block that contains all marked elements: `[4:8, 0:5]`."""
     marked = np.argwhere(bad)
     return "[" + ", ".join(f"{a}:{b + 1}" for a, b in zip(marked.min(0), marked.max(0), strict=True)) + "]"

@@ -209,7 +209,7 @@ ALONE = {"MINIPOD_COORDINATOR": "127.0.0.1:1", "MINIPOD_PROCESSES": "1", "MINIPO
 @pytest.mark.parametrize(
     ("env", "limit", "sentence"),
     [
-        ({}, 90, "this process is in no cluster; start it by a launcher: `srun minipod"),
+        ({}, 90, "this process is not in a cluster; start it with a launcher: `srun minipod"),
         ({}, 0, "limit 0: a positive number of seconds is needed"),
         (
             OPEN_MPI | {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"},

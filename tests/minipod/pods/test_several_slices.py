@@ -121,7 +121,7 @@ def test_slices_do_not_share_their_links(mesh):
 
 def test_a_link_without_a_network_between_has_no_time(mesh):
     link = replace(traffic.LINKS["TPU v5e"], between="")
-    with pytest.raises(ValueError, match="no source gives the speed between slices that TPU v5e joins inside"):
+    with pytest.raises(ValueError, match="no source gives the speed of the network between slices of TPU v5e"):
         traffic.seconds([on(mesh, "all-reduce", "replica")], link, mesh)
 
 

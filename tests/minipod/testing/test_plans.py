@@ -33,7 +33,7 @@ def test_a_file_is_written_then_held_against_and_a_change_is_told_in_figures(tmp
     file, tests = tmp_path / "plans/test_it.json", step("step") + TOTAL
     printed, outcomes = run(tmp_path, step("step"))
     assert outcomes == {"test_step": "FAILED"}
-    assert "plans/test_it.json has no figures of «mean» with jax" in printed and "run pytest --update-plans" in printed
+    assert "plans/test_it.json has no figures for «mean» with jax" in printed and "run pytest --update-plans" in printed
     assert not file.exists()
 
     # of several processes one writes and all compare; figures of another version stay

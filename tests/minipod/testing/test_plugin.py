@@ -93,12 +93,12 @@ def test_set_up(broken):
     assert set(outcomes.values()) <= {"FAILED", "ERROR"} and len(outcomes) == 6, printed
     assert "E       assert [4.0, 5.0, 6.0, 7.0] == [0.0, 1.0, 2.0, 3.0]" in printed
     assert "this was process 1 of 2" in printed
-    assert re.search(r"process 0: still ran .*test_it.py:\d+ in test_one_asserts", printed)
+    assert re.search(r"process 0: was still running .*test_it.py:\d+ in test_one_asserts", printed)
     assert "I am 0" in printed and "I am 1" in printed
-    hung = r"process 0 of 2 still ran after \d+ s, at .*test_it.py:\d+ in test_one_hangs\nprocess 1: passed"
+    hung = r"process 0 of 2 was still running after \d+ s, at .*test_it.py:\d+ in test_one_hangs\nprocess 1: passed"
     assert re.search(hung, printed)
     assert "process 1 of 2 ended itself: exit code 3" in printed
-    assert "printed more than 10 MB, and was ended" in printed and len(printed) < 100_000
+    assert "printed more than 10 MB and was ended" in printed and len(printed) < 100_000
     assert outcomes["test_set_up"] == "ERROR" and "OSError: no such disk" in printed
     assert "Terminating process because the JAX distributed service" not in printed
 
@@ -274,7 +274,7 @@ def test_where_nothing_can_be_forked_a_cluster_is_skipped_with_the_reason_and_th
     tests = "\ndef test_here(): assert rows().sum() == 28\n\n@pytest.mark.processes(2)\ndef test_cluster(): pass\n"
     printed, outcomes = run(tmp_path, tests)
     assert "1 passed, 1 skipped" in printed and outcomes == {"test_here": "PASSED"}
-    assert "there is no os.fork here, with which a test's processes are started: on Windows, use WSL2" in printed
+    assert "this system has no os.fork, which starts a test's processes: on Windows, use WSL2" in printed
 
 
 @pytest.mark.parametrize("options", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)])
@@ -413,7 +413,7 @@ def test_raises(): pass
     printed, outcomes = run(tmp_path, tests)
     passed = {name for name, outcome in outcomes.items() if outcome != "FAILED"}
     assert passed == {"test_warns", "test_known"} and len(outcomes) == 9, printed
-    assert re.search(r"the alarm rang\nstill ran after \d+ s, at .*test_it.py:\d+ in test_slow", printed)
+    assert re.search(r"the alarm rang\nwas still running after \d+ s, at .*test_it.py:\d+ in test_slow", printed)
     assert re.search(r"SUBFAILED\[that\] \(i='?1'?\) test_it.py::test_subtests", printed)
     assert re.search(r"SUBFAILED\(n='?1'?\) test_it.py::TestUnit::test_unit", printed)
     assert printed.count("contains 1 failed subtest\n") >= 2

@@ -168,7 +168,7 @@ def test_with_an_option_of_pytest_it_is_answers_that_are_checked():
     ("arguments", "first"),
     [
         (["ch03", "--help"], "Check a chapter: its files are complete"),
-        (["--help"], "Check the answers of some chapters"),
+        (["--help"], "Check your answers to some chapters"),
     ],
 )
 def test_with_a_chapter_help_is_the_authors_and_without_one_the_learners(arguments, first):

@@ -228,7 +228,7 @@ def test_a_changed_output_is_named_by_page_and_cell_and_the_same_one_is_taken_ov
     assert code == 1 and lines.count("told") == 1 and len(lines) == 4
     (told,) = (line for line in lines if line.startswith("first, cell draw: its outputs were execute_result "))
     assert "and are stream, execute_result" in told
-    assert "book/outputs/other.json: the same outputs; the recording is now of the page as it is" in lines
+    assert "book/outputs/other.json: same outputs; the recording now belongs to the current page" in lines
     assert lines[-1].startswith("2 pages executed in ") and lines[-1].endswith("s: 1 cells differ, on first")
     assert recordings.read(*of_page(folder, "other"))
     changed = {*(folder / "book/outputs/other.json").read_text("utf-8").splitlines()} ^ {*before}

@@ -48,5 +48,5 @@ def test_a_missing_book_and_a_taken_port_are_one_sentence(book, tmp_path, monkey
         port = str(taken.getsockname()[1])
         monkeypatch.setenv("PORT", port)
         for told in (said(book), said(book, "--port", port)):
-            assert re.fullmatch(rf"port {port} cannot be used \(.+\): choose another, .+\n", told)
+            assert re.fullmatch(rf"port {port} cannot be used \(.+\): choose another port, .+\n", told)
     assert said(book, "--port", "65536").startswith("port 65536 cannot be used (")

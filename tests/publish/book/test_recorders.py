@@ -88,12 +88,12 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
         assert not found.out and found.err.count("\n") == 1 and not (folder / "lessons/first/seen.txt").exists()
         return found.err
 
-    assert said("its") == "nothing recorded is called «its»: choose from it\n"
+    assert said("its") == "no recorder is called «its»: choose from it\n"
     row(folder, by="record_that.py")
     assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is missing: ")
     row(folder, need="idle")
     monkeypatch.setattr(os, "getloadavg", lambda: (300.14, 0, 0))  # a busy machine does not measure
-    assert said("it").startswith("it measures: it needs an idle machine, and the load is 300.1")
+    assert said("it").startswith("it measures times: it needs an idle machine, but the load is 300.1")
     text = (folder / ledger.LEDGER).read_text()
     (folder / ledger.LEDGER).write_text(text.replace("minutes = 1\n", ""))
     assert said("it") == "book/recordings.toml: [recorders.it] lacks «minutes»\n"

@@ -194,4 +194,4 @@ def test_a_chapter_that_is_not_filled_in_is_one_sentence(folder):
     replace(folder / EN, "Prose.", f"{MARK}\n\n{MARK}: more")
     (said,) = state(folder)[0]
     assert said.startswith(f"lessons/{LESSON}: 2 places still say «{MARK}», first {EN}:13: still ")
-    assert said.endswith("; a chapter to be has «draft = true» in chapter.toml")
+    assert said.endswith("; a draft has «draft = true» in chapter.toml")

@@ -51,7 +51,7 @@ WRONG = {
     "a cell that demo.py lacks": ([("", UNKNOWN)], [], ["book/en/first.md", "«nobody»"], 2),
     "a cell on no page": ([], [("print(1 + 1)\n", "print(1 + 1)\n\n# %% forgotten\nprint(3)\n")], ["«forgotten»"], 2),
     "a cell without a name": ([], [("# %% draw", "# %%\nimport os\n\n# %% draw")], ["cell 1 has no name"], 1),
-    "another order": ([], [(LAST, ""), ("# %% draw", LAST + "# %% draw")], ["first.md", "«draw» stands where"], 2),
+    "another order": ([], [(LAST, ""), ("# %% draw", LAST + "# %% draw")], ["first.md", "«draw» is where"], 2),
     "no label": ([("(sec-second)=\n", "")], [], ["has no label"], 2),
     "in a box": ([("", "\n:::{note}\n```{code-cell}\n:cell: add\n```\n:::\n")], [], ["inside a box"], 2),
 }

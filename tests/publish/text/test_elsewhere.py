@@ -76,9 +76,9 @@ def test_all_rows_and_an_index_of_their_words_are_on_one_page(tmp_path):
         ('here.zh-Hans = "切开"\n', "", "here.zh-Hans is missing: write it"),
         ('torch.en = "`DDP`"\n', "", "torch.en is missing: write it"),
         ('words.en = ["DDP", "batch"]\n', "", "words.en is missing: write it"),
-        ("words.en", "word.en", "nothing is called «word»: it may hold here, torch, megatron, paper and words"),
-        ("torch.source", "torch.link", "torch: nothing is called «link»: it may hold en, zh-Hans and source"),
-        ("https://", "", "torch.source is missing: what is said of another system names the page that"),
+        ("words.en", "word.en", "«word» is not a known key: choose from here, torch, megatron, paper and words"),
+        ("torch.source", "torch.link", "torch: «link» is not a known key: choose from en, zh-Hans and source"),
+        ("https://", "", "torch.source is missing: give the address of a page"),
     ],
 )  # fmt: skip
 def test_what_a_row_lacks_is_named(tmp_path, old, new, sentence):

@@ -16,7 +16,7 @@ BAD = {
     ),
     "patched": (
         "jax.jit = None\n    jax.numpy.sum = lambda a: a\n    return 2 * x + jax.numpy.sum(x)",
-        *("wrong", "the first that differs is at [0]"),
+        *("wrong", "the first difference is at [0]"),
     ),
     "unblocks": ("np.asarray = 0\n    return x", "broken", "could not continue"),
     "shape": ("return (2 * x).sum()", "wrong", "The shape is not right."),
@@ -29,7 +29,7 @@ BAD = {
     "forks": (
         "if not os.fork():\n        os.setsid()\n        if os.fork():\n            os._exit(0)\n"
         "        time.sleep(1000)\n    return 3 * x",
-        *("wrong", "The shape is right, the numbers are not"),
+        *("wrong", "The shape is right but the numbers are not"),
     ),
     "half": ("print(1)\n    raise NotImplementedError('the rest')", "todo", ""),
     "gone": ("", "todo", "has no function gone"),
