@@ -39,16 +39,11 @@ for step in range(1, 41):
         time.sleep(0.15)
     if struck and step == 8 and fault == "hang":
         time.sleep(1000)
-    if struck and step == 8 and fault == "disk":
-        os.read(os.pipe()[0], 1)
     if struck and step == 8 and fault in ("STOP", "KILL"):
         time.sleep(1)  # so that step 8 is told
         os.kill(os.getpid(), getattr(signal, "SIG" + fault))
     beat.ready()
     process_allgather(np.ones(2))
-    if struck and step == 8 and fault == "other":
-        process_allgather(np.ones(2), tiled=True)  # and the others begin step 9
-        time.sleep(1000)
     beat.done()
 print("done")
 """
@@ -228,7 +223,6 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
         ("file", [], "is a file: give the folder that the program gave to Heartbeat"),
         ("folder", [], "no process has written a heartbeat here (a file such as minipod-beat-000.json)"),
         ("folder", ["--limit", "0"], "--limit must be 1 second or more, not 0"),
-        ("folder", ["--limit", "nan"], "--limit must be 1 second or more, not nan"),
     ],
 )
 def test_what_cannot_be_watched_is_one_sentence(make, arguments, sentence, tmp_path: Path, capsys):
@@ -344,31 +338,23 @@ def watched(folder: Path, fault: str, processes: int) -> tuple[str, int, cluster
         return done.stdout + done.stderr, done.returncode, running.result()
 
 
-def line_of(text: str) -> int:
-    return next(n for n, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
+LINE = next(n for n, line in enumerate(PROGRAM.splitlines(), 1) if "sleep(1000)" in line)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("fault", "sentences"),
+    ("fault", "begins", "goes_on"),
     [
-        (
-            "hang",
-            ["process 2 has been in step 8 for", "at program.py:{} `time.sleep(1000)`; processes 0, 1 wait in JAX"],
-        ),
-        ("disk", ["process 2 has been in step 8 for", "at program.py:{} `os.read(os.pipe()[0], 1)`"]),
-        ("STOP", [" process 2: suspended (SIGSTOP)", "last seen in step 8"]),
-        ("KILL", [" process 2: ended without a word", "last seen in step 8"]),
-        ("other", ["process 2 has been in step 8 for"]),  # it asks for something else
+        ("hang", "process 2 has been in step 8 for", f"at program.py:{LINE} `time.sleep(1000)`; processes 0, 1 wait"),
+        ("STOP", " process 2: suspended (SIGSTOP)", "last seen in step 8"),
+        ("KILL", " process 2: ended without a word", "last seen in step 8"),
     ],
 )
-def test_who_hangs_or_is_stopped_or_killed_is_named_first(tmp_path: Path, fault: str, sentences: list[str]):
+def test_who_hangs_or_is_stopped_or_killed_is_named_first(tmp_path: Path, fault: str, begins: str, goes_on: str):
     printed, code, run = watched(tmp_path, fault, 3)
     assert code == 1 and not run.ok, f"{printed}{run}"
-    first = printed if fault == "other" else printed.splitlines()[1]
-    for sentence in sentences:
-        stands = sentence.partition("`")[2].partition("`")[0]
-        assert sentence.format(stands and line_of(stands)) in first, printed
+    first = printed.splitlines()[1]
+    assert begins in first and goes_on in first, printed
 
 
 @pytest.mark.long

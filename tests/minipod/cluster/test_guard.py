@@ -50,19 +50,14 @@ def total(mesh):
     return reduced(mesh, jax.lax.psum)
 
 
-@pytest.fixture
-def mean(mesh):
-    return reduced(mesh, jax.lax.pmean)
-
-
 def out_of_step(said: str):
     """Which call of this process it is, nobody asks here."""
     return pytest.raises(OutOfStep, match=rf"^call \d+: {re.escape(said)}$")
 
 
 @pytest.mark.processes(2)
-def test_processes_in_step_are_left_alone_and_what_would_lie_or_hang_is_named_before(everyone, total, mean):
-    me = jax.process_index()
+def test_processes_in_step_are_left_alone_and_what_would_lie_or_hang_is_named_before(everyone, total, mesh):
+    me, mean = jax.process_index(), reduced(mesh, jax.lax.pmean)
     in_step = watched(total), watched(mean)
     assert [(in_step[0](everyone(ONES))[0], in_step[1](everyone(ONES * me))[0]) for _ in range(3)] == [(8.0, 0.5)] * 3
     name, factor = (("w1", 1), ("w2", 100))[me]

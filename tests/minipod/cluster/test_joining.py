@@ -92,13 +92,6 @@ def test_a_number_twice_ends_the_run_at_once(number: str):
     assert done.exit_code == 1
 
 
-@pytest.mark.long
-def test_three_with_one_number_are_named_as_soon_as_two_have_come():
-    done = run(f"localhost:{free_port()}", "2", "3", processes=3)
-    found = re.match(r"processes (0, 1 and 2 all|[012] and [012] both) join localhost:", str(done.first_failure))
-    assert found and " as process 2: each" in str(done.first_failure), done
-
-
 def test_more_processes_than_were_started_never_come(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MINIPOD_PROCESSES", "2")
     said = (
