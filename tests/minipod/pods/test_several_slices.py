@@ -65,21 +65,6 @@ def test_what_is_not_understood_is_refused(mesh, kind, target, said):
         traffic.read(HEAD + SEND.format(kind=kind, target=target), mesh)
 
 
-def test_a_mesh_whose_slices_are_mixed_is_refused(mesh):
-    mixed = Mesh(mesh.devices.reshape(2, 4).T, ("data", "replica"))
-    with pytest.raises(ValueError, match="let its first axes cross the slices"):
-        between_slices.numbers(mixed)
-
-
-def test_the_layouts_of_several_slices_are_those_of_one_with_the_first_axes_over_them():
-    assert pods.layouts("2xv5e:4x4", "data", "model") == [
-        {"data": 32, "model": 1},
-        {"data": 8, "model": 4},
-        {"data": 2, "model": 16},
-        {"data": 1, "model": 32},
-    ]
-
-
 def on(mesh, op, *axes):
     return Collective(op, rows(dict(mesh.shape), axes), SIZE, axes=axes)
 
@@ -119,7 +104,10 @@ def test_slices_do_not_share_their_links(mesh):
     assert traffic.seconds([Collective("collective-permute", both, SIZE)], "TPU v5e", mesh) == pytest.approx(here)
 
 
-def test_a_link_without_a_network_between_has_no_time(mesh):
+def test_a_mesh_whose_slices_are_mixed_and_a_link_without_a_network_between_are_refused(mesh):
+    mixed = Mesh(mesh.devices.reshape(2, 4).T, ("data", "replica"))
+    with pytest.raises(ValueError, match="let its first axes cross the slices"):
+        between_slices.numbers(mixed)
     link = replace(traffic.LINKS["TPU v5e"], between="")
     with pytest.raises(ValueError, match="no source gives the speed between slices that TPU v5e joins inside"):
         traffic.seconds([on(mesh, "all-reduce", "replica")], link, mesh)

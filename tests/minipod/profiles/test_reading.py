@@ -57,14 +57,9 @@ def test_what_is_under_way_while_the_device_computes_is_hidden(tmp_path):
 
 def test_the_programs_text_says_what_an_operation_is_and_who_takes_part(tmp_path):
     text = """HloModule jit_step, is_scheduled=true, num_partitions=4
-%add (a: f32[], b: f32[]) -> f32[] {
-  %a = f32[] parameter(0)
-  %b = f32[] parameter(1)
-  ROOT %c = f32[] add(%a, %b)
-}
 ENTRY %main (x: f32[8]) -> f32[8] {
   %x = f32[8] parameter(0)
-  ROOT %sum_of_all = f32[8] all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3}}, to_apply=%add, ALL
+  ROOT %sum_of_all = f32[8] all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3}}, ALL
 }
 """.replace("ALL", "use_global_device_ids=true")
     operations = [(d, "sum_of_all", start, 10) for d, start in enumerate((1, 2, 3, 8))]
@@ -156,7 +151,6 @@ GOOD = of_cpu([(0, "fusion.1", 0, 1)])
     [
         ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
         ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
-        ("vm.xplane.pb", b"{}", "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
         ("vm.xplane.pb", None, "vm.xplane.pb has no «Task Environment», with which a profile ends: it is cut off"),
         (
             "vm.xplane.pb",
@@ -166,15 +160,7 @@ GOOD = of_cpu([(0, "fusion.1", 0, 1)])
         ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is not a profile: its name does not end in"),
         ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: record it while"),
     ],
-    ids=[
-        "empty",
-        "cut off",
-        "another format",
-        "cut off after a plane",
-        "another version",
-        "another ending",
-        "no devices",
-    ],
+    ids=["empty", "cut off", "cut off after a plane", "another version", "another ending", "none"],
 )
 def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
     file = tmp_path / name
