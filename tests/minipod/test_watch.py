@@ -66,9 +66,12 @@ def only(found: list[Finding]) -> Finding:
     return found[0]
 
 
-def test_the_straggler_of_sixteen_is_named_with_its_host_and_its_line():
+def test_the_straggler_of_sixteen_is_named_with_its_host_and_its_line_and_nobody_while_all_may_be_well():
     assert judge([beat(p, seconds=59.0) for p in range(4)]) == [], "all is well"
     assert judge([beat(p, 16, own_seconds=0.03 if p == 5 else 0.01) for p in range(16)]) == [], "a hiccup"
+    first = [waits(p, done=0, step=1, seconds=110.0) for p in range(2)]
+    assert judge(first, 50.0) and not judge(first, 60.0), "the first step has twice as long"
+    assert judge([waits(0, 2), beat(1, 2, silent=4.0)]) == [], "process 1 may be silent"
     found = only(judge([beat(p, 16, own_seconds=0.111 if p == 5 else 0.01 + p / 1e4) for p in range(16)]))
     assert (found.kind, found.processes) == ("slow", (5,))
     assert found.sentence == (
@@ -124,12 +127,6 @@ def test_a_straggler_whose_line_is_not_known_yet_is_told_again_when_it_is(monkey
 def test_the_process_for_which_the_others_wait_is_named(beats, kind, processes, sentence):
     finding = only(judge(beats))
     assert (finding.kind, finding.processes) == (kind, processes) and sentence in finding.sentence
-
-
-def test_nobody_is_said_to_hang_in_a_long_first_step_or_while_another_may_be_silent():
-    first = [waits(p, done=0, step=1, seconds=110.0) for p in range(2)]  # which has twice as long
-    assert judge(first, 50.0) and not judge(first, 60.0)
-    assert judge([waits(0, 2), beat(1, 2, silent=4.0)]) == []
 
 
 def ended() -> int:

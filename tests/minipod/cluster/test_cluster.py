@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,7 @@ def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monk
     monkeypatch.setattr(tempfile, "tempdir", str(here))  # places of our own
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr(launch, "MACHINE", 2)
+    monkeypatch.setattr(launch, "slots", partial(processes.slots, seconds=0.5))
     up = threading.Event()
     waits = "import pathlib, time\nprint('up')\nwhile not pathlib.Path('go').exists(): time.sleep(0.01)\n"
     with ThreadPoolExecutor() as pool:
@@ -196,6 +198,7 @@ def test_a_free_port_is_given_once_and_the_system_gives_it_to_nobody(here: Path,
     assert processes.free_port() in range(20000, 32000)
 
 
-def test_programs_that_have_finished_well_did_so_even_if_their_exit_hangs():
+def test_programs_that_have_finished_well_did_so_even_if_their_exit_hangs(monkeypatch):
+    monkeypatch.setattr(launch, "LEFT", 0.5)
     done = run("import atexit, time\natexit.register(time.sleep, 1000)\nprint('done')", processes=2, limit=300)
     assert done.outputs == ["done\n"] * 2 and done.codes == [0, 0] and done.ok

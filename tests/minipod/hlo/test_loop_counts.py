@@ -140,7 +140,7 @@ def turns(loop: Loop) -> tuple[int | None, bool]:
     return None, cuts
 
 
-@pytest.mark.parametrize(("seed", "loops"), [(1, 200), pytest.param(2, 5_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("seed", "loops"), [(1, 100), pytest.param(2, 5_000, marks=pytest.mark.long)])
 def test_random_loops_are_counted_as_python_counts_them_or_are_unknown(seed, loops):
     """No count is wrong, and what adds, ends, and never wraps is counted; enough of the loops are of each kind."""
     random, kinds = Random(seed), Counter[str]()

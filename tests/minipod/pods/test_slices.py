@@ -27,14 +27,8 @@ def test_what_cloud_calls_a_slice_is_the_shape_that_it_has_for_it(cloud, exact):
     assert [str(pods.slice_of(name)) for name in cloud.split()] == exact.split()
 
 
-def test_a_box_of_cubes_is_a_slice_up_to_a_whole_pod():
-    assert pods.slice_of("v5p:16x16x24").chips == 6144
+def test_a_slice_is_of_so_many_chips_up_to_a_whole_pod_and_several_are_told_to_libtpu_beside_the_name_of_one():
     assert pods.slice_of("v4:16x16x16").chips == GENERATIONS["v4"].pod
-    with pytest.raises(ValueError, match=r"is 8x4x4 \(the same chips are 4x4x8\).*multiples of 4.*to 8960 chips"):
-        pods.slice_of("v5p:8x4x4")
-
-
-def test_several_slices_are_told_to_libtpu_beside_the_name_of_one():
     found = pods.slice_of("2xtpu7x:2x2x2")
     assert (found.topology, found.options, found.shape) == ("tpu7x:2x2x2", {"num_slices": 2}, (2, 2, 2))
     assert (found.chips, found.devices, found.count) == (16, 32, 2)
@@ -57,6 +51,7 @@ def test_every_generation_is_a_chip_and_goes_to_256_chips_or_more():
         ("v5e", "a slice of v5e needs a shape: 1x1, 2x2"),
         ("v9:2x2", "no slice is called 'v9:2x2': write a generation"),
         ("v5e:١x1", "no slice of v5e is"),
+        ("v5p:8x4x4", r"is 8x4x4 \(the same chips are 4x4x8\).*multiples of 4.*to 8960 chips"),
         ("v5p:16x20x32", "no slice of v5p is 16x20x32: 2x2x1"),
         ("v5e-12", "no slice of v5e has the number 12, which counts chips: 1, 4, 8"),
         ("v5p-129", "no slice of v5p has the number 129, which counts TensorCores, two a chip: 8, 16.* to 17920"),
