@@ -24,7 +24,7 @@ def test_so_many_cpu_devices_are_there_whatever_the_environment_says_and_once_ja
     )
 
 
-@pytest.mark.parametrize("devices", [0, -1, 1025])
-def test_impossible_numbers_are_refused(devices: int):
-    with pytest.raises(ValueError, match=rf"simulate\(devices={devices}\): between 1 and 1024"):
-        simulate(devices)
+def test_impossible_numbers_are_refused():
+    for devices in (0, 1025):
+        with pytest.raises(ValueError, match=rf"simulate\(devices={devices}\): between 1 and 1024"):
+            simulate(devices)

@@ -56,9 +56,8 @@ def test_a_failed_installation_says_why_and_is_tried_again(tmp_path: Path, uv: s
     away |= {"PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"} | ({} if uv == "uv" else {"PATH": os.defpath})
     done = make(folder, "env", **away)
     assert done.returncode == 2 and "what went wrong is said above. If it is the package index" in done.stdout
-    assert (
-        "127.0.0.1:9/simple/no-such-package" if uv == "uv" else "No matching distribution found for uv"
-    ) in done.stdout
+    why = "127.0.0.1:9/simple/no-such-package" if uv == "uv" else "No matching distribution found for uv"
+    assert why in done.stdout
     assert not (folder / ".venv/.ready").exists()
     project.write_text(before)
     assert make(folder, "env").returncode == 0

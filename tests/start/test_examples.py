@@ -87,13 +87,3 @@ def test_its_own_tests_pass(example):
     left = [] if known else [f"--ignore=tests/{name}.py" for name in ("test_plans", "test_pod")]
     said = _run(example, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left)
     assert re.search(r"^(15 passed|13 passed, 2 skipped|11 passed) in", said, re.M), said
-
-
-@pytest.mark.long
-@pytest.mark.rarely  # test_restart.py, above, goes on, too
-def test_its_readme_trains_and_goes_on(example):
-    lines = [line for block in _shell((example / "README.md").read_text("utf-8")) for line in block.splitlines()]
-    runs = [line.partition("#")[0].split() for line in lines if line.startswith("minipod run")]
-    first, second = (_run(example, "-m", *run) for run in runs)
-    steps = [[int(n) for n in re.findall(r"step (\d+) loss", said)] for said in (first, second)]
-    assert steps == [[*range(40)], [*range(40, 60)]]

@@ -15,13 +15,11 @@ import urllib.request
 from html import unescape
 from pathlib import Path
 from urllib.parse import urldefrag, urljoin
-from xml.etree import ElementTree
 
 import pytest
 from projects import ROOT, copy
 
 from publish.page import EDITIONS
-from publish.pages.beside_editions import SITEMAP, UNLISTED, XHTML
 
 pytestmark = pytest.mark.long
 OWNER = "somebody-else/my-book"
@@ -169,28 +167,6 @@ def test_colab_and_binder_find_in_the_pushed_branch_what_they_open(pushed):
     assert len(wheels) == 2 and set(wheels) <= there and "runtime.txt" in there
     assert all(status(f"{site}/dev/{wheel}") == 200 for wheel in wheels)
     assert f"https://github.com/{OWNER}" in text and not any(path.startswith(".") for path in there)
-
-
-def test_search_engines_are_told_of_each_page_once_in_each_language(pushed):
-    runner, site = pushed
-    root = ElementTree.parse(runner.artifacts["pages"] / "sitemap.xml").getroot()
-    listed = {
-        entry.findtext(f"{{{SITEMAP}}}loc"): {
-            link.get("hreflang"): link.get("href") for link in entry.iter(f"{{{XHTML}}}link")
-        }
-        for entry in root
-    }
-    said = {}
-    for path, text in pages(runner).items():
-        if path.count("/") == 2 and Path(path).stem not in UNLISTED:
-            own = re.findall(r'<link rel="canonical" href="([^"]+)"', text)
-            said[own[0]] = dict(re.findall(r'<link rel="alternate" hreflang="([^"]+)" href="([^"]+)"', text))
-            assert own == [f"{site}/{path}"]
-            card = re.findall(r'<meta property="og:image" content="([^"]+)"', text)
-            assert len(card) == 1 and status(card[0]) == 200
-            assert f"/cards/{Path(path).stem if re.match('ch[0-9]', Path(path).name) else 'index'}.png" in card[0]
-    assert said == listed and len(listed) > 90
-    assert {tuple(others) for others in said.values()} == {(*EDITIONS, "x-default")}
 
 
 def other_python(folder: Path) -> Path:

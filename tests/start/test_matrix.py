@@ -31,7 +31,6 @@ CONDITIONS: dict[str, tuple[list[str], dict[str, str]]] = {
     "plain": ([], {}),
     "offline": (OFFLINE, {}),
     "LANG=C": ([], {"LANG": "C"}),
-    "LC_ALL=POSIX": ([], {"LC_ALL": "POSIX"}),
     "Turkish": ([], {"LC_ALL": "tr_TR.UTF-8"}),
     "no HOME": ([], {"HOME": "/proc/nobody"}),
     "no TMPDIR": ([], {"TMPDIR": "/proc/nowhere"}),

@@ -3,32 +3,26 @@
 import re
 import tomllib
 
-import pytest
 from projects import ROOT
 
 from grader import home
 from minipod import distribution
 
 CONSTRAINTS = (ROOT / "constraints.txt").read_text("utf-8")
+FILES = (ROOT / "pyproject.toml", ROOT / "minipod/pyproject.toml")
+BOTH = [tomllib.loads(file.read_text("utf-8"))["project"] for file in FILES]
 
 
-@pytest.fixture(scope="module")
-def projects() -> list[dict]:
-    """The book's and minipod's."""
-    files = (ROOT / folder / "pyproject.toml" for folder in ("", "minipod"))
-    return [tomllib.loads(file.read_text("utf-8"))["project"] for file in files]
-
-
-def test_the_newest_jax_and_the_minipod_beside_the_book_are_those_that_are_pinned(projects):
+def test_the_newest_jax_and_the_minipod_beside_the_book_are_those_that_are_pinned():
     pinned = re.findall(r"^jax==([\d.]+)", CONSTRAINTS, re.M)
     assert max(map(distribution.numbers, pinned)) == distribution.NEWEST_JAX
-    book, project = projects
+    book, project = BOTH
     assert f"minipod=={project['version']}" in book["dependencies"]
 
 
-def test_every_package_that_is_asked_for_is_pinned(projects):
+def test_every_package_that_is_asked_for_is_pinned():
     asked = []
-    for project in projects:
+    for project in BOTH:
         extras = project["optional-dependencies"].items()
         asked += project["dependencies"]
         asked += [line for extra, lines in extras if extra not in ("neighbours", "libraries") for line in lines]

@@ -19,21 +19,13 @@ def blocks(edition: str, language: str) -> list[str]:
     return re.findall(rf"(?ms)^```{language}\n(.*?)\n```$", (ROOT / READMES[edition]).read_text("utf-8"))
 
 
-@pytest.mark.parametrize("name", READMES.values())
-def test_what_a_readme_links_to_is_there(name):
-    text = (ROOT / name).read_text("utf-8")
+@pytest.mark.parametrize("edition", READMES)
+def test_what_a_readme_links_to_is_there_and_the_cover_shows_its_code_and_its_answer(edition):
+    text = (ROOT / READMES[edition]).read_text("utf-8")
     targets = [t for t in re.findall(r'\]\(([^)#\s]+)|src="([^"]+)"', text) for t in t if t and "://" not in t]
     assert len(targets) > 15
     assert [t for t in targets if not (ROOT / t).exists()] == []
-
-
-@pytest.mark.parametrize("edition", READMES)
-def test_the_code_beside_the_picture_is_what_drew_it(edition):
     assert blocks(edition, "python")[0] == next(iter(demo_cells(ROOT / "lessons/index/demo.py").values()))
-
-
-@pytest.mark.parametrize("edition", READMES)
-def test_the_cover_shows_what_the_readme_shows(edition):
     page = (ROOT / "book" / edition / "index.md").read_text("utf-8")
     assert f"```text\n{blocks(edition, 'text')[0]}\n```" in page
 

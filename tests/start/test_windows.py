@@ -22,8 +22,7 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 @pytest.mark.parametrize(
     ("words", "lang"),
-    [("lessons learn", "zh_TW.UTF-8"), ("lessons class x", "zh_CN.UTF-8"), ("minipod run p.py", "en_US.UTF-8")]
-    + [("minipod doctor", "en_US.UTF-8")],
+    [("lessons learn", "zh_TW.UTF-8"), ("lessons class x", "zh_CN.UTF-8"), ("minipod doctor", "en_US.UTF-8")],
 )
 def test_a_command_says_wsl2(words: str, lang: str):
     command = [sys.executable, "-c", AS_WINDOWS, *words.split()]

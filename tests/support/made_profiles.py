@@ -43,8 +43,6 @@ def of_cpu(
     operations: Iterable[Operation],
     notes: Iterable[tuple[str, float, float, Any]] = (),
     threads: int = 3,
-    zero: int = 0,
-    module: str = "jit_step",
 ) -> bytes:
     """Simulated devices: any thread runs any device, and each event says whose it is.
 
@@ -52,20 +50,20 @@ def of_cpu(
     """
     lines: dict[str, list[Any]] = {f"tf_XLAEigen/{i}": [] for i in range(threads)}
     for i, (device, name, start, end) in enumerate(operations):
-        said = {"hlo_op": name, "hlo_module": module, "device_ordinal": device}
+        said = {"hlo_op": name, "hlo_module": "jit_step", "device_ordinal": device}
         lines[f"tf_XLAEigen/{i % threads}"] += [(name, start, end, said), (f"end: {name}", end, end, {})]
     lines["python"] = [
         (name, start, end, said if isinstance(said, dict) else {} if said is None else {"step_num": said})
         for name, start, end, said in notes
     ]
-    return _ended(_plane("/host:CPU", lines), zero)
+    return _ended(_plane("/host:CPU", lines))
 
 
-def _ended(text: str, zero: int = 0) -> bytes:
+def _ended(text: str) -> bytes:
     """Planes, and after them the one with which a recording ends."""
     text += (
         'planes { name: "Task Environment" stat_metadata { key: 1 value { id: 1 name: "profile_start_time" } } '
-        f"stats {{ metadata_id: 1 uint64_value: {zero} }} }}"
+        "stats { metadata_id: 1 uint64_value: 0 } }"
     )
     return ProfileData.text_proto_to_serialized_xspace(text)
 

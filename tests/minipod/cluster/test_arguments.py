@@ -58,21 +58,10 @@ def test_the_launcher_is_told_by_its_variables_and_jax_agrees():
                 assert next(c for c in kinds if c.is_env_present()).name == name
 
 
-def test_where_all_is_well_jax_finds_out_by_itself_and_no_proxy_stands_between_the_processes():
-    show = "import os; from minipod.cluster import launch_arguments; "
-    show += "print(launch_arguments(), os.environ['no_proxy'])"
-    variables = env(**SLURM, JAX_COORDINATOR_PORT=str(free_port()), http_proxy="http://192.0.2.1:9")
-    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=600, env=variables)
-    arguments, _, without = done.stdout.strip().partition(" ")
-    assert (done.returncode, arguments, done.stderr) == (0, "{}", "") and "localhost" in without.split(",")
-
-
-def test_a_taken_port_is_named():
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        said = sentence(**SLURM, JAX_COORDINATOR_PORT=str(port))
-    assert said.startswith(f"process 0 on {socket.gethostname()}: the coordinator's port is taken")
-    assert f"localhost:{port}" in said and "JAX_COORDINATOR_PORT" in said
+def test_where_all_is_well_jax_finds_out_by_itself_and_no_proxy_stands_between_the_processes(capfd):
+    with within(**SLURM, JAX_COORDINATOR_PORT=str(free_port()), http_proxy="http://192.0.2.1:9"):
+        assert launch_arguments() == {} and "localhost" in os.environ["no_proxy"].split(",")
+    assert capfd.readouterr().err == ""
 
 
 def test_each_further_step_of_a_slurm_job_has_a_port_of_its_own():
@@ -93,13 +82,17 @@ def test_each_further_step_of_a_slurm_job_has_a_port_of_its_own():
     assert port_of_step(job | {"SLURM_STEP_ID": "4294967290"}) in {str(port) for port in PORTS}  # the batch script's
 
 
-def test_a_first_host_that_has_no_address_is_named_and_a_coordinator_that_is_not_where_process_0_is():
-    for process in "01":
-        said = sentence(**SLURM | {"SLURM_STEP_NODELIST": "no-such-host[1-2]", "SLURM_PROCID": process})
-        assert said.startswith(f"process {process} on ") and "'no-such-host1'" in said
-        assert "does not know that name" in said
+def test_a_taken_port_a_first_host_without_an_address_and_a_coordinator_that_is_elsewhere_are_named():
+    here = socket.gethostname()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        said = sentence(**SLURM, JAX_COORDINATOR_PORT=str(port))
+    assert said.startswith(f"process 0 on {here}: the coordinator's port is taken")
+    assert f"localhost:{port}" in said and "JAX_COORDINATOR_PORT" in said
+    said = sentence(**SLURM | {"SLURM_STEP_NODELIST": "no-such-host[1-2]", "SLURM_PROCID": "1"})
+    assert said.startswith("process 1 on ") and "'no-such-host1', and this host does not know that name" in said
     said = sentence(**SLURM, JAX_COORDINATOR_ADDRESS="192.0.2.77:7777")  # an address that nobody has
-    assert f"look for process 0 at 192.0.2.77:7777, but it is on {socket.gethostname()}" in said
+    assert f"look for process 0 at 192.0.2.77:7777, but it is on {here}" in said
 
 
 def test_open_mpi_5_is_told_through_mpi4py(monkeypatch: pytest.MonkeyPatch):

@@ -16,10 +16,7 @@ from minipod.cluster.placeholders import fill
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("p.py").write_text(
-        "import os, sys\nprint('hello', *sys.argv[1:])\n"
-        "if sys.argv[1:2] == [os.environ['MINIPOD_PROCESS']]: sys.exit(3)\n"
-    )
+    Path("p.py").write_text("import sys; print('hello', *sys.argv[1:])")
     return tmp_path
 
 
@@ -64,31 +61,24 @@ sys.meta_path.append(Finder)
 """
 
 
-@pytest.mark.parametrize("start", [["run", "-n", "1", "-d", "1", "-m"], ["start", "-m"]])
-def test_a_module_of_an_editable_install_runs_as_python_runs_it(start: list[str], tmp_path: Path):
-    folder, site = tmp_path / "elsewhere", tmp_path / "site"
-    folder.mkdir()
-    site.mkdir()
-    (folder / "__init__.py").touch()
-    (folder / "train.py").write_text("import sys; print(__name__, __package__, sys.argv)")
-    (site / "sitecustomize.py").write_text(EDITABLE.format(folder=folder))
-    env = {**os.environ, "PYTHONPATH": f"{site}:{Path(minipod.__file__).parents[1]}"}
-    command = [sys.executable, "-m", "minipod", *start, "editable.train", "--steps", "3"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
-    expected = f"__main__ editable ['{folder}/train.py', '--steps', '3']\n"
-    assert (done.stdout.removeprefix("[0] "), done.stderr, done.returncode) == (expected, "", 0)
-
-
-@pytest.mark.parametrize("start", [["run", "-n", "1", "-d", "1"], ["start"]])
-def test_a_program_has_the_path_of_its_file_and_no_module_of_the_current_folder(start: list[str], tmp_path: Path):
-    (tmp_path / "code").mkdir()
-    (tmp_path / "queue.py").write_text("raise ImportError('not the standard one')")
+@pytest.mark.parametrize("start", [["run", "-n", "1", "-d", "1"], ["start"]], ids=" ".join)
+def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(start: list[str], here: Path):
+    for folder in ("elsewhere", "site", "code"):
+        (here / folder).mkdir()
+    (here / "elsewhere/__init__.py").touch()
+    (here / "elsewhere/train.py").write_text("import sys; print(__name__, __package__, sys.argv)")
+    (here / "site/sitecustomize.py").write_text(EDITABLE.format(folder=here / "elsewhere"))
+    (here / "queue.py").write_text("raise ImportError('not the standard one')")
     program = "import os, queue; os.chdir('/'); print(open(__file__).read() != '', queue.Queue.__name__)"
-    (tmp_path / "code/train.py").write_text(program)
-    env = {**os.environ, "PYTHONPATH": str(Path(minipod.__file__).parents[1])}
-    command = [sys.executable, "-m", "minipod", *start, "code/train.py"]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=600)
-    assert (done.stdout.removeprefix("[0] "), done.stderr) == ("True Queue\n", "")
+    (here / "code/train.py").write_text(program)
+    env = {**os.environ, "PYTHONPATH": f"{here / 'site'}:{Path(minipod.__file__).parents[1]}"}
+    for arguments, printed in (
+        (["-m", "editable.train", "--steps"], f"__main__ editable ['{here}/elsewhere/train.py', '--steps']\n"),
+        (["code/train.py"], "True Queue\n"),
+    ):
+        command = [sys.executable, "-m", "minipod", *start, *arguments]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+        assert (done.stdout.removeprefix("[0] "), done.stderr, done.returncode) == (printed, "", 0)
 
 
 @pytest.mark.parametrize(
@@ -98,20 +88,15 @@ def test_a_program_has_the_path_of_its_file_and_no_module_of_the_current_folder(
         (["run", "."], "minipod: .: is a folder, not a program"),
         (["run", "-m", "no_such"], "minipod: no_such: there is no such module"),
         (["run", "-n", "17", "p.py"], "minipod: 17 processes: one machine can run between 1 and 16"),
-        (["run", "-n", "0", "p.py"], "minipod: 0 processes: one machine can run between 1 and 16"),
         (["run", "-d", "0", "p.py"], "minipod: 0 devices"),
         (["run", "-d", "5000", "p.py"], "minipod: 2 × 5000 = 10000 devices are too many"),
         (["run", "-n", "two", "p.py"], "minipod run: argument -n/--processes: invalid int value: 'two'"),
         (["run", "--port", "1", "p.py"], "minipod: port 1: choose one between 1024 and 65535"),
-        (["run", "--limit", "-1", "p.py"], "minipod: limit -1: a positive number"),
         (["run", "--limit", "inf", "p.py"], "minipod: limit inf: a positive number"),
         (["run", "--speed", "9", "p.py"], "minipod: unknown option --speed (see"),
         (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
         (["run", "p.py", "--i={rank}"], "minipod: there is no {rank}: in arguments {process}, {processes} and"),
-        (["fly"], "minipod: argument COMMAND: invalid choice: 'fly'"),
-        ([], "minipod: the following arguments are required: COMMAND"),
         (["traffic", "nope.hlo"], "minipod: nope.hlo: there is no such file"),
-        (["draw", "-d", "0"], "minipod: simulate(devices=0)"),
         (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: there is no such folder"),
     ],
 )
@@ -124,7 +109,7 @@ def test_a_mistake_is_one_sentence_and_exit_2(arguments: list[str], says: str, c
     assert code == 2 and out == "" and error.startswith(says) and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("files", [12, 18, 24])
+@pytest.mark.parametrize("files", [12, 24])
 def test_too_few_open_files_are_one_sentence_before_anything_starts(files: int):
     Path("p.py").write_text("import os\n[os.dup(0) for _ in range(9)]\n")
     command = f"ulimit -n {files}; exec {sys.executable} -m minipod run -n 1 p.py"

@@ -13,7 +13,6 @@ from cluster_programs import SUM
 from still_running import DEADLINE, left_running, until
 
 from minipod import cluster
-from minipod.cluster import launch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for what is left running through /proc")
 
@@ -89,15 +88,6 @@ def test_a_killed_process_is_named_also_when_it_was_the_coordinator(marker: str,
     assert done.codes[who] == -signal.SIGKILL and done.exit_code == 128 + 9
 
 
-@pytest.mark.long  # of those that wait for one that has left test_hang.py asks
-@pytest.mark.parametrize("who", [0, 1])
-def test_a_process_that_leaves_early_is_named_though_its_exit_code_is_0(marker: str, who: int):
-    done = run(STEPS, "leave", str(who), limit=600)
-    assert done.first_failure
-    assert done.first_failure.startswith(f"process {who} finished while process {1 - who} is still waiting in `")
-    assert done.codes[who] == 0 and done.codes[1 - who] == -signal.SIGKILL and done.exit_code == 1
-
-
 def test_at_the_limit_each_process_says_where_it_is_and_a_suspended_one_that_it_is(marker: str):
     program = """import os, signal, time
 me = int(os.environ["MINIPOD_PROCESS"])
@@ -129,12 +119,6 @@ def test_with_a_collective_timeout_the_program_gets_the_error_and_the_cause_is_n
     assert done.first_failure.endswith("after process 1 had finished")
 
 
-def test_honest_work_after_the_other_has_finished_is_left_alone(marker: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(launch, "LEFT", 0.5)
-    program = "import os, time\nend = time.monotonic() + 1.5 * (os.environ['MINIPOD_PROCESS'] == '0')\n"
-    assert run(program + "while time.monotonic() < end: pass\n").ok
-
-
 def test_check_raises_with_the_sentence_first_and_the_outputs(marker: str):
     with pytest.raises(cluster.ClusterError, match="^process [01] ended with exit status 1\n") as caught:
         run("print('hello')\nraise SystemExit('no data')", check=True)
@@ -145,15 +129,14 @@ def test_the_same_error_in_both_is_said_once(marker: str):
     done = run("def load():\n    raise OSError('no file')\nload()")
     assert done.first_failure == "both processes raised OSError: no file, at p.py:2"
     done = run("x = 1\ny = = 2\n")
-    assert done.first_failure and done.first_failure.startswith("both processes raised SyntaxError")
-    assert done.first_failure.endswith(", at p.py:2") and "y = = 2" in done.outputs[0]
+    assert str(done.first_failure).startswith("both processes raised SyntaxError")
+    assert str(done.first_failure).endswith(", at p.py:2") and "y = = 2" in done.outputs[0]
 
 
 @pytest.mark.parametrize(
     ("body", "says"),
     [
         ("os._exit(3)", "process 1 ended with exit status 3"),
-        ("os.kill(os.getpid(), 11)", "process 1 was killed by SIGSEGV"),
         ("os.abort()", "process 1 aborted (SIGABRT)"),
         ("exec('1 +')", "process 1 raised SyntaxError: invalid syntax (<string>, line 1), at p.py:3"),
         ("raise KeyboardInterrupt", "process 1 raised KeyboardInterrupt, at p.py:3"),

@@ -50,19 +50,14 @@ def total(mesh):
     return reduced(mesh, jax.lax.psum)
 
 
-@pytest.fixture
-def mean(mesh):
-    return reduced(mesh, jax.lax.pmean)
-
-
 def out_of_step(said: str):
     """Which call of this process it is, nobody asks here."""
     return pytest.raises(OutOfStep, match=rf"^call \d+: {re.escape(said)}$")
 
 
 @pytest.mark.processes(2)
-def test_processes_in_step_are_left_alone_and_what_would_lie_or_hang_is_named_before(everyone, total, mean):
-    me = jax.process_index()
+def test_processes_in_step_are_left_alone_and_what_would_lie_or_hang_is_named_before(everyone, total, mesh):
+    me, mean = jax.process_index(), reduced(mesh, jax.lax.pmean)
     in_step = watched(total), watched(mean)
     assert [(in_step[0](everyone(ONES))[0], in_step[1](everyone(ONES * me))[0]) for _ in range(3)] == [(8.0, 0.5)] * 3
     name, factor = (("w1", 1), ("w2", 100))[me]
@@ -106,21 +101,20 @@ def test_a_process_that_is_elsewhere_is_named_after_the_patience(everyone, total
         time.sleep(4)
 
 
-def decode(mesh, static):
-    """A scan over rows of f32[8@i], as many turns as its last argument says, if that is static; else what it says."""
+def decode(mesh):
+    """A scan over rows of f32[8@i], as many turns as its last argument says, which is static."""
 
     def length_from(x, length):
         mine = jax.shard_map(lambda x: jax.lax.psum(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())
         return jax.lax.scan(lambda y, _: (y + mine(x)[0], None), jnp.float32(0), None, length=length)[0]
 
-    f = length_from if static else lambda x, length: length_from(x, 4) * length
-    return jax.jit(f, static_argnums=1 if static else ())
+    return jax.jit(length_from, static_argnums=1)
 
 
 @pytest.mark.processes(2)
 def test_another_program_for_the_same_arguments_is_named_before_it_lies(mesh, everyone, total):
     me, x = jax.process_index(), everyone(np.ones(4))
-    step = watched(decode(mesh, static=True), "decode")
+    step = watched(decode(mesh), "decode")
     assert [step(x, n) for n in (4, 16, 4)] == [32, 128, 32]
     said = r"^call 4, decode\(float32\[8@i\], int\), is not the same program everywhere: "
     with pytest.raises(OutOfStep, match=said + "process 0 has [0-9a-f]{8} with 4; process 1 has [0-9a-f]{8} with 16$"):
@@ -131,19 +125,19 @@ def test_another_program_for_the_same_arguments_is_named_before_it_lies(mesh, ev
 
 
 @pytest.mark.processes(2)
-def test_what_differs_without_another_program_is_left_alone_and_a_program_is_lowered_once(mesh, everyone, monkeypatch):
+def test_what_differs_without_another_program_is_left_alone_and_a_program_is_lowered_once(total, everyone, monkeypatch):
     """Numbers that are traced, and functions that the program calls back: each process has its own."""
-    me, x = jax.process_index(), everyone(np.ones(4))
+    me, x = jax.process_index(), everyone(ONES)
     for _ in range(me):
         jax.jit(lambda y: jax.debug.callback(print, y))(1.0)
 
     @jax.jit
     def told(x, n):
         jax.debug.callback(lambda n: None, n)
-        return decode(mesh, static=False)(x, n)
+        return total(x) * n
 
-    assert watched(told)(x, 2) == 64
-    watched(decode(mesh, static=False), "decode")(x, 4 + me)
+    assert watched(told)(x, 2) == 16
+    watched(jax.jit(lambda x, n: total(x) * n), "times")(x, 4 + me)
 
     traced, lowered = [], []
     lower = jax.stages.Traced.lower
@@ -152,7 +146,7 @@ def test_what_differs_without_another_program_is_left_alone_and_a_program_is_low
     @jax.jit
     def counted(x, n):
         traced.append(1)
-        return decode(mesh, static=False)(x, n)
+        return total(x) * n
 
     step = watched(counted)
     for n in range(3):

@@ -42,24 +42,17 @@ def test_a_device_is_known_by_what_its_process_may_see(smi):
         assert gpus.identities(ordinals, {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}) == found
 
 
-def test_what_nvidia_smi_does_not_say_is_not_guessed(smi):
-    assert gpus.identities([0], {}) == [] and gpus.held() is None
-    smi(code=9, uuids=FIRST, memory=f"0, {FIRST}, 61369, 81559")
-    assert gpus.identities([0], {}) == [] and gpus.held() is None
-    smi(uuids="No devices were found, today", memory=f"0, {FIRST}, [N/A], 81559", apps="[N/A], [N/A]")
-    assert gpus.identities([0], {}) == [] and gpus.held() is None
-
-
-def test_memory_that_somebody_holds_is_told_with_the_process(smi):
-    smi(memory=f"0, {FIRST}, 61369, 81559\n1, {SECOND}, 9, 81559", apps=f"{FIRST}, 999999999")
+def test_memory_that_somebody_holds_is_told_with_the_process_and_what_is_not_said_is_not_guessed(smi):
+    full = f"0, {FIRST}, 61369, 81559"
+    for said in ({}, {"code": 9, "memory": full}, {"memory": full.replace("61369", "[N/A]"), "apps": "[N/A], [N/A]"}):
+        smi(uuids=FIRST if "code" in said else "No devices were found, today", **said)
+        assert gpus.identities([0], {}) == [] and gpus.held() is None
+    smi(memory=f"{full}\n1, {SECOND}, 9, 81559", apps=f"{FIRST}, 999999999")
     found = gpus.held()
-    assert found and not found.needed
-    assert found.value == "of GPU 0 process 999999999 holds 59.9 of 79.6 GiB"
-    smi(memory=f"0, {FIRST}, 61369, 81559")
+    assert found and found.value == "of GPU 0 process 999999999 holds 59.9 of 79.6 GiB" and not found.needed
+    smi(memory=full)
     found = gpus.held()
     assert found and found.value == "of GPU 0 somebody holds 59.9 of 79.6 GiB"
-    smi(memory=f"0, {FIRST}, 9, 81559")
-    assert gpus.held() is None
 
 
 def test_two_processes_on_one_gpu_are_told():

@@ -98,11 +98,7 @@ def test_what_is_optional_is_said_to_be_there_or_missing(there, monkeypatch: pyt
 
 
 def test_each_system_gets_its_own_advice_and_on_windows_it_looks_no_further(monkeypatch: pytest.MonkeyPatch):
-    for name, says, needed in (
-        ("Linux", "", True),
-        ("Darwin", "tried on macOS", False),
-        ("Windows", "WSL2", True),
-    ):
+    for name, says, needed in ("Linux", "", True), ("Darwin", "tried on macOS", False), ("Windows", "WSL2", True):
         monkeypatch.setattr(platform, "system", lambda name=name: name)
         finding = installed.system()
         assert says in finding.advice and bool(finding.advice) == bool(says) and finding.needed == needed

@@ -8,19 +8,13 @@ from minipod.hlo.collectives import collectives
 # As a TPU's compiler writes `while (i < 64) & ~all(done)`, and a psum in the body.
 TOKENS = """HloModule tokens, is_scheduled=true, replica_count=4
 
-%add (a: f32[], b: f32[]) -> f32[] {
-  %a = f32[] parameter(0)
-  %b = f32[] parameter(1)
-  ROOT %c = f32[] add(%a, %b)
-}
-
 %body (s: (s32[], f32[8], pred[])) -> (s32[], f32[8], pred[]) {
   %s = (s32[], f32[8], pred[]) parameter(0)
   %i = s32[] get-tuple-element(%s), index=0
   %one = s32[] constant(1)
   %next = s32[] add(%i, %one)
   %x = f32[8] get-tuple-element(%s), index=1
-  %y = f32[8] all-reduce(%x), replica_groups={{0,1,2,3}}, to_apply=%add
+  %y = f32[8] all-reduce(%x), replica_groups={{0,1,2,3}}
   %kernel = pred[] custom-call(%y), custom_call_target="tpu_custom_call"
   ROOT %t = (s32[], f32[8], pred[]) tuple(%next, %y, %kernel)
 }

@@ -22,9 +22,7 @@ START = """\
   %q = f32[16,16]{1,0} parameter(1)
   %r = f32[16,16]{1,0:S(1)} parameter(2)
 """
-ADD = "%add (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n"
-ADD += "  ROOT %c = f32[] add(%a, %b)\n}\n"
-GROUPS = "replica_groups={{0,1}}, use_global_device_ids=true, to_apply=%add"
+GROUPS = "replica_groups={{0,1}}, use_global_device_ids=true"
 
 
 def product(name, operand="%p"):
@@ -55,7 +53,7 @@ def reduced(name):
 def program(*lines, more=""):
     end = "  ROOT %root = () tuple()\n"
     entry = f"ENTRY %main () -> () {{\n{START}{''.join(lines)}{end}}}\n"
-    return text.parse(f"HloModule m, is_scheduled=true, num_partitions=2\n\n{ADD}\n{more}\n{entry}")
+    return text.parse(f"HloModule m, is_scheduled=true, num_partitions=2\n\n{more}\n{entry}")
 
 
 def run(*lines, more=""):
@@ -89,19 +87,15 @@ def test_the_memory_serves_the_running_instruction_first():
     assert run(own, copy("a"), reads, copied("a")).seconds == 1.5
 
 
-def test_a_collective_that_is_not_asynchronous_holds_the_core_and_not_the_memory():
+def test_asynchronous_collectives_share_the_links_and_one_that_is_not_holds_the_core_and_not_the_memory():
     one = run(copy("a", 2), reduce("s"), product("x"), copied("a"))
     assert (one.seconds, one.network, one.for_network, one.for_memory) == (2.0, 1.0, 1.0, 0.0)
-
-
-def test_asynchronous_collectives_share_the_links():
     one = run(reduce("s", "-start"), product("x"), reduced("s"))
     assert (one.seconds, one.for_network) == (1.0, 0.0)
     both = run(reduce("s", "-start"), reduce("t", "-start", 2), product("x"), reduced("s"), reduced("t"))
     assert (both.seconds, both.network, both.for_network) == (2.0, 2.0, 1.0)
-    # One that is not asynchronous begins when the links are free.
     after = run(reduce("s", "-start"), reduce("t", channel=2), product("x"), reduced("s"))
-    assert (after.seconds, after.for_network) == (3.0, 2.0)
+    assert (after.seconds, after.for_network) == (3.0, 2.0)  # it begins when the links are free
 
 
 def test_a_fusion_lasts_as_long_as_the_longest_of_what_is_in_it():
@@ -141,19 +135,13 @@ def looped(*inside, start="constant(0)", around=("", "")):
     return run(zero, around[0], loop, around[1], more=LOOP.replace("LINES", "".join(inside)))
 
 
-def test_a_loop_takes_as_many_turns_as_it_has():
+def test_a_loop_takes_as_many_turns_as_it_has_and_what_was_started_before_it_has_what_it_leaves():
     one = looped(copy("a", 2), product("x"), copied("a"), product("y"))
     assert (one.seconds, one.compute, one.memory, one.for_memory) == (15.0, 10.0, 10.0, 5.0)
     assert looped(product("x"), start="parameter(3)").seconds == 1.0  # unknown: one
-
-
-def test_what_is_started_before_a_loop_has_what_the_loop_leaves():
     one = looped(copy("b"), product("x"), product("y"), copied("b"), around=(copy("a", 7), copied("a")))
     # Ten seconds, of which the loop's own copies take five; the last two of seven are waited for.
     assert (one.seconds, one.for_memory) == (12.0, 2.0)
-
-
-def test_a_collective_under_way_has_what_the_loop_leaves_of_the_links():
     array = "f32[7,256]{1,0:S(1)}"
     start = f"  %b = {array} parameter(4)\n  %s = {array} all-reduce-start(%b), channel_id=9, {GROUPS}\n"
     end = f"  %sd = {array} all-reduce-done(%s)\n"
@@ -216,8 +204,7 @@ def test_on_request_what_is_in_fast_memory_lasts_as_long_as_the_compiler_expects
     slow = Machine(MACHINE.compute, MACHINE.memory, MACHINE.network, cycle=1e-3)
     one = timeline(program(copy("a", 2), fast, copied("a")), slow)
     assert (one.seconds, one.compute, one.for_memory) == (3.0, 3.0, 0.0)
-    assert timeline(program(reads), slow).seconds == 1.0
-    assert run(fast).seconds == 1.0
+    assert timeline(program(reads), slow).seconds == run(fast).seconds == 1.0
 
 
 def test_of_what_compilers_write_the_work_is_all_there_and_no_more():

@@ -24,11 +24,15 @@ def bars(picture: pictures.Picture) -> list[dict[str, float]]:
     return [found[middle] for middle in sorted(found)][1:]
 
 
-def test_each_lane_is_as_long_as_what_its_device_did():
+def test_each_lane_is_as_long_as_what_its_device_did_and_its_description_has_the_milliseconds():
     for i, lane in enumerate(bars(pictures.profile(some_profile()))):
         wanted = {"compute": 1.0 + i, "waiting": 7.0 - i, "exchange": 10.0}
         assert set(lane) == {name for name, length in wanted.items() if length}
         assert all(abs(lane[name] - wanted[name]) < 0.05 for name in lane)
+    assert str(pictures.profile(some_profile(devices=2))) == (
+        "2 devices in 20 ms: device 0 computes for 1 ms, waits for others for 1, exchanges for 16, and does nothing "
+        "for 2; device 1 computes for 2 ms, waits for others for 0, exchanges for 16, and does nothing for 2."
+    )
 
 
 def test_what_it_does_is_told_apart_by_height_or_tone_and_not_by_colour_alone():
@@ -47,13 +51,6 @@ def test_two_processes_stand_below_each_other_each_with_what_it_noted():
     ]  # fmt: skip
 
 
-def test_its_description_has_the_milliseconds_of_each_device():
-    assert str(pictures.profile(some_profile(devices=2))) == (
-        "2 devices in 20 ms: device 0 computes for 1 ms, waits for others for 1, exchanges for 16, and does nothing "
-        "for 2; device 1 computes for 2 ms, waits for others for 0, exchanges for 16, and does nothing for 2."
-    )
-
-
 def cells(picture: pictures.Picture) -> list[list[tuple[float, float]]]:
     """(left, width) of each cell, for each lane from above; the legend and the stripes left out."""
     found: dict[float, list[tuple[float, float]]] = {}
@@ -63,12 +60,15 @@ def cells(picture: pictures.Picture) -> list[list[tuple[float, float]]]:
     return [found[y] for y in sorted(found)][1:]
 
 
-def test_each_operation_is_a_cell_in_its_lane_and_at_its_ticks():
-    drawn = cells(pictures.schedule(some_schedule()))
-    tick = 24.0
+def test_each_operation_is_a_cell_in_its_lane_and_at_its_ticks_which_the_description_has():
+    picture = pictures.schedule(some_schedule())
+    drawn = cells(picture)
     left = drawn[0][0][0]
-    assert [[round((x - left) / tick) for x, _ in lane] for lane in drawn] == [[0, 1, 4, 6], [1, 2, 4, 5]]
-    assert [[round((wide + 1) / tick) for _, wide in lane] for lane in drawn] == [[1, 1, 1, 1], [1, 1, 1, 1]]
+    assert [[round((x - left) / 24) for x, _ in lane] for lane in drawn] == [[0, 1, 4, 6], [1, 2, 4, 5]]
+    assert {round((wide + 1) / 24) for lane in drawn for _, wide in lane} == {1}
+    assert str(picture) == (
+        "2 stages in 7 ticks, idle for 42.9% of the time: stage 0 F0 F1 · · B0 · B1; stage 1 · F0 F1 · B0 B1 ·."
+    )
 
 
 def test_what_fills_several_ticks_is_one_cell_a_backward_has_a_stripe_and_a_second_part_is_marked():
@@ -83,9 +83,3 @@ def test_a_long_table_is_no_wider_than_other_pictures_and_has_numbers_where_ther
     picture = pictures.schedule([[f"F{m}", ""] for m in range(40)])
     assert float(ET.fromstring(picture.svg).attrib["viewBox"].split()[2]) <= WIDE + 13
     assert labels(picture)[3:-1] == [str(m) for m in range(10)]
-
-
-def test_its_description_has_every_tick_of_each_stage():
-    assert str(pictures.schedule(some_schedule())) == (
-        "2 stages in 7 ticks, idle for 42.9% of the time: stage 0 F0 F1 · · B0 · B1; stage 1 · F0 F1 · B0 B1 ·."
-    )

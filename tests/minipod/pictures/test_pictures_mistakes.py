@@ -1,6 +1,5 @@
 """What cannot be drawn is answered with one sentence, of the kind of error that it is."""
 
-import dataclasses
 import math
 
 import jax
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from picture_gallery import PARAMS, Device, mesh, on, predict, ring, some_plans, some_profile
+from picture_gallery import PARAMS, Device, mesh, on, predict, ring
 
 from minipod import pictures, pods, traffic
 
@@ -26,7 +25,6 @@ MISTAKES = [
     (lambda: pictures.sharding(jax.ShapeDtypeStruct((8,), "f4")), TypeError, "expected a jax.Array"),
     (lambda: pictures.sharding(NamedSharding(AbstractMesh((8,), ("x",)), P("x")), (8,)), TypeError, "Mesh"),
     (lambda: pictures.mesh(AbstractMesh((8,), ("x",))), TypeError, "no devices"),  # type: ignore
-    (lambda: pictures.mesh(jax.devices()), TypeError, "jax.make_mesh"),  # type: ignore
     (lambda: pictures.devices(jax.devices()[0]), TypeError, "a list"),
     (lambda: pictures.load("nowhere.svg"), FileNotFoundError, "no file"),
     (lambda: pictures.load(__file__), ValueError, "Picture.save"),
@@ -40,7 +38,6 @@ MISTAKES = [
     (lambda: pictures.calls([["a"] * 13]), ValueError, "13 calls of a process are too many"),
     # traffic
     (lambda: pictures.traffic(traffic.table([]), mesh(8)), TypeError, "minipod.traffic.of returns"),  # type: ignore
-    (lambda: pictures.traffic(["all-reduce"], mesh(8)), TypeError, "found str in it"),  # type: ignore
     (lambda: pictures.traffic(ring(mesh(8), "x"), mesh(8)), TypeError, "the list"),  # type: ignore
     (lambda: pictures.traffic([ring(mesh(8), "x")], mesh(4)), ValueError, "the mesh has 4"),
     # curve
@@ -51,7 +48,6 @@ MISTAKES = [
     (lambda: pictures.curve({"a": [math.nan]}), ValueError, "no finite value"),
     (lambda: pictures.curve({"a": [1, 2]}, x=[1, 2, 3]), ValueError, "2 values for 3 places"),
     (lambda: pictures.curve({"a": [1, 0]}, logy=True), ValueError, "logy needs numbers above 0"),
-    (lambda: pictures.curve({"a": [1, 2]}, logx=True), ValueError, "logx needs"),
     (lambda: pictures.curve({"a": [1]}, dots={"b": [1]}), ValueError, "no line is called 'b'"),
     (lambda: jax.jit(lambda x: pictures.curve({"one device": x}).alt)(jnp.ones(3)), TypeError, "outside jit"),
     # torus, plans, ring, halves
@@ -59,26 +55,22 @@ MISTAKES = [
     (lambda: pictures.torus(pods.mesh("2xv5e:2x2", replica=2, data=4)), ValueError, "these devices lie on 2 slices"),
     (lambda: pictures.torus(pods.mesh("v5e:16x16", data=256)), ValueError, "16x16 chips is too large to draw"),
     (lambda: pictures.plans([1]), TypeError, "list of plans"),  # type: ignore
-    (lambda: pictures.plans([dataclasses.replace(some_plans()[0], fits=False)]), ValueError, "0 of 1 plans"),
     (lambda: pictures.ring([1, 2]), TypeError, "expected a list of devices"),  # type: ignore
     (lambda: pictures.ring([Device(i, 0) for i in range(17)]), ValueError, "2 to 16"),
     (lambda: pictures.ring([Device(i, i) for i in range(3)]), ValueError, "at most 2"),
     (lambda: pictures.all_reduce(6), ValueError, "an all-reduce of 6 devices cannot be drawn: 2 to 5 can"),
     # profile, schedule
     (lambda: pictures.profile([1, 2]), TypeError, "expected a profile, such as minipod.profiles.read returns"),
-    (lambda: pictures.profile(some_profile(devices=17)), ValueError, "17 devices cannot be drawn: 1 to 16 can"),
     (lambda: pictures.schedule([["F0", ""], ["B0"]]), ValueError, TABLE),
     (lambda: pictures.schedule([["G0"]]), ValueError, '\'G0\' is no label of a table: "F3", "B3" or "F3b" are'),
     (lambda: pictures.schedule([["F0"] * 17]), ValueError, "17 stages and 1 ticks cannot be drawn: up to 16 and 64"),
     # player
-    (lambda: pictures.Trace(9), ValueError, "1 to 8"),
     (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "each of 2 devices"),
     (lambda: pictures.Trace(1).step("a", [["1"]], [pictures.Move(0, 1)]), ValueError, "devices 0 to 0"),
     (lambda: pictures.play(pictures.Trace(2)), ValueError, "note one first"),
     (lambda: pictures.play("abc"), TypeError, "a table of ticks"),
     (lambda: pictures.play([["a", "b"], ["a"]]), ValueError, "every stage"),
     (lambda: pictures.Timeline(["a"]).span(1, 0, 1), ValueError, "a lane from 0 to 0"),
-    (lambda: pictures.Timeline(["a"]).span(0, 2, 1), ValueError, "ends after it begins"),
 ]
 
 

@@ -102,9 +102,8 @@ def test_the_frames_are_of_one_size_and_the_markup_holds_all_of_them():
         markup = player._repr_html_()
         assert len(boxes) == 1 and markup.count("<svg ") == markup.count('<p class="said"') == 3
         assert markup.count("<style>") == player.frames[0].svg.count("<style>") and "<script" not in markup
-        assert (
-            player._repr_mimebundle_() == {"text/html": markup, "text/plain": player.alt} and repr(player) == player.alt
-        )
+        assert player._repr_mimebundle_() == {"text/html": markup, "text/plain": repr(player)}
+        assert repr(player) == player.alt
     assert "display:none" not in players[0]._repr_html_()
     assert players[1]._repr_html_().count("display:none") == 2  # the last one shows what the others do
 
@@ -121,11 +120,8 @@ def test_a_table_has_a_lane_for_each_stage_and_counts_idle_places():
         assert len(drawn) == sum(1 for tick in table[: t + 1] for label in tick if label)
         backward = [r for r in root.iter(f"{SVG}rect") if "url(#" in r.attrib.get("fill", "")]
         assert len(backward) == sum(1 for tick in table[: t + 1] for label in tick if (label or "").startswith("B"))
-    assert (
-        pictures.play(np.array([[0, 1], [1, 0]]))
-        .sentences[0]
-        .startswith("Tick 1 of 2: stage 0 works on 0; stage 1 works on 1")
-    )
+    numbers = pictures.play(np.array([[0, 1], [1, 0]]))
+    assert numbers.sentences[0].startswith("Tick 1 of 2: stage 0 works on 0; stage 1 works on 1")
 
 
 def test_a_frame_of_lanes_shows_what_was_done_by_then():

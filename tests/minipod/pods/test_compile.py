@@ -57,16 +57,9 @@ def test_a_plan_has_what_the_program_must_have_and_the_json_has_the_keys_that_it
 def test_it_is_what_jax_compiles_in_its_own_way():
     """The detour over jax.export and the child changes nothing."""
     names = ("product", "donated", "softmax")
+    script = Path(pod_programs.__file__).with_name("compiled_by_jax.py")
     asked = [f"{pod_programs.__file__}:{name}" for name in names]
-    command = [
-        sys.executable,
-        Path(pod_programs.__file__).with_name("compiled_by_jax.py"),
-        *asked,
-        "--on",
-        "v5e:2x4",
-        "--mesh",
-        "data=8",
-    ]
+    command = [sys.executable, script, *asked, "--on", "v5e:2x4", "--mesh", "data=8"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     for name, line in zip(names, done.stdout.splitlines(), strict=True):
         plan, theirs = planned(name), json.loads(line)

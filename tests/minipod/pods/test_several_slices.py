@@ -65,21 +65,6 @@ def test_what_is_not_understood_is_refused(mesh, kind, target, said):
         traffic.read(HEAD + SEND.format(kind=kind, target=target), mesh)
 
 
-def test_a_mesh_whose_slices_are_mixed_is_refused(mesh):
-    mixed = Mesh(mesh.devices.reshape(2, 4).T, ("data", "replica"))
-    with pytest.raises(ValueError, match="let its first axes cross the slices"):
-        between_slices.numbers(mixed)
-
-
-def test_the_layouts_of_several_slices_are_those_of_one_with_the_first_axes_over_them():
-    assert pods.layouts("2xv5e:4x4", "data", "model") == [
-        {"data": 32, "model": 1},
-        {"data": 8, "model": 4},
-        {"data": 2, "model": 16},
-        {"data": 1, "model": 32},
-    ]
-
-
 def on(mesh, op, *axes):
     return Collective(op, rows(dict(mesh.shape), axes), SIZE, axes=axes)
 
@@ -100,7 +85,7 @@ def test_a_collective_takes_the_links_inside_and_the_network_between(mesh, op, a
     assert traffic.seconds([on(mesh, op, *axes)], "TPU v5e", mesh) == pytest.approx(expected)
 
 
-def test_a_permute_goes_inside_and_between(mesh):
+def test_a_permute_goes_inside_and_between_and_slices_do_not_share_their_links(mesh):
     """All shift by one place: 3 → 4 and 7 → 0 cross; inside a slice 1 → 2 goes over two chips."""
     shift = Collective("collective-permute", tuple((i, (i + 1) % 8) for i in range(8)), SIZE)
     inside, cross = several_slices.pieces(shift, (0,) * 4 + (1,) * 4)
@@ -108,18 +93,16 @@ def test_a_permute_goes_inside_and_between(mesh):
     assert [crosses for _, crosses in (inside, cross)] == [False, True]
     took = traffic.seconds([shift], "TPU v5e", mesh)
     assert took == pytest.approx(SIZE / DCN + traffic.seconds([inside[0]], "TPU v5e", mesh))
+    pairs = ((0, 1), (1, 0), (2, 3), (3, 2))  # in two slices they take as long as in one
+    both = Collective("collective-permute", pairs + tuple((a + 4, b + 4) for a, b in pairs), SIZE)
+    one = traffic.seconds([replace(both, groups=pairs)], "TPU v5e", pods.mesh("v5e:2x2", data=2, model=2))
+    assert traffic.seconds([both], "TPU v5e", mesh) == pytest.approx(one)
 
 
-def test_slices_do_not_share_their_links(mesh):
-    """The same pairs in two slices take as long as in one."""
-    one = pods.mesh("v5e:2x2", data=2, model=2)
-    pairs = ((0, 1), (1, 0), (2, 3), (3, 2))
-    both = pairs + tuple((a + 4, b + 4) for a, b in pairs)
-    here = traffic.seconds([Collective("collective-permute", pairs, SIZE)], "TPU v5e", one)
-    assert traffic.seconds([Collective("collective-permute", both, SIZE)], "TPU v5e", mesh) == pytest.approx(here)
-
-
-def test_a_link_without_a_network_between_has_no_time(mesh):
+def test_a_mesh_whose_slices_are_mixed_and_a_link_without_a_network_between_are_refused(mesh):
+    mixed = Mesh(mesh.devices.reshape(2, 4).T, ("data", "replica"))
+    with pytest.raises(ValueError, match="let its first axes cross the slices"):
+        between_slices.numbers(mixed)
     link = replace(traffic.LINKS["TPU v5e"], between="")
     with pytest.raises(ValueError, match="no source gives the speed of the network between slices of TPU v5e"):
         traffic.seconds([on(mesh, "all-reduce", "replica")], link, mesh)

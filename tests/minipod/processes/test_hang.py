@@ -61,9 +61,7 @@ LONG = pytest.mark.long
     "case",
     [
         ["dispatches"],  # which cannot even do that any more
-        pytest.param(["reads"], marks=LONG),
         pytest.param(["blocks"], marks=LONG),
-        pytest.param(["blocks", "busy"], marks=LONG),
         pytest.param(["reads", "busy"], marks=LONG),
     ],
     ids=" ".join,

@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import IO
 
 import pytest
 
@@ -11,28 +12,21 @@ from minipod.processes.json_lines import Garbled, Reader
 
 
 @pytest.fixture
-def pipe() -> Iterator[tuple[int, Callable[[], None], int]]:
-    """Where to read, how to close the other end, where to write."""
+def pipe() -> Iterator[tuple[int, IO[bytes], int]]:
+    """Where to read, the other end, and its descriptor."""
     reading, writing = os.pipe()
-    open_ends = {reading, writing}
-
-    def close() -> None:
-        open_ends.remove(writing)
-        os.close(writing)
-
-    yield reading, close, writing
-    for fd in open_ends:
-        os.close(fd)
+    with open(reading, "rb"), open(writing, "wb", 0) as end:
+        yield reading, end, writing
 
 
 def test_what_is_written_is_read_however_large(pipe):
-    reading, close, writing = pipe
+    reading, end, writing = pipe
     said = [{"a": [1, None, "行\n\r"]}, [], "x" * 3_000_000, 5]
 
     def write() -> None:
         for value in said:
             json_lines.write(writing, value)
-        close()
+        end.close()
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -41,7 +35,7 @@ def test_what_is_written_is_read_however_large(pipe):
 
 
 def test_lines_come_in_pieces_and_several_at_once(pipe):
-    reading, close, writing = pipe
+    reading, end, writing = pipe
     lines = Reader(reading)
     os.write(writing, b'{"a":')
     with pytest.raises(TimeoutError, match="no line within 0 s"):
@@ -50,7 +44,7 @@ def test_lines_come_in_pieces_and_several_at_once(pipe):
     assert [lines.read(0), lines.read(0)] == [{"a": 1}, 2]
     with pytest.raises(TimeoutError):
         lines.read(0.01)
-    close()
+    end.close()
     with pytest.raises(EOFError, match="closed"):
         lines.read()  # a line that is torn by the end is none
 

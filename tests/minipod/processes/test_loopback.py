@@ -8,26 +8,7 @@ from pathlib import Path
 import pytest
 from cluster_programs import PSUM
 
-from minipod import cluster
-from minipod.processes import free_port
-
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who listens where, through /proc")
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "p.py").write_text(PSUM)
-    return tmp_path
-
-
-@pytest.mark.long  # of one that names nothing test_cluster.py asks
-def test_a_program_that_names_localhost_listens_on_loopback(here: Path):
-    named = f'"localhost:{free_port()}", 2, int(os.environ["MINIPOD_PROCESS"]))'
-    (here / "p.py").write_text(PSUM.replace("**launch_arguments())", named))
-    printed = [text.split() for text in cluster.run("p.py", devices=1, limit=300).outputs]
-    assert [words[:3] for words in printed] == [["2.0", "0", "2"], ["2.0", "1", "2"]]
-    assert {*printed[0][4:], *printed[1][4:]} <= {"127.0.0.1", "::1"}
 
 
 # In a network and with a name of our own: an address of a card, of nobody, or none.
@@ -54,12 +35,13 @@ exec "$@"
         pytest.param("", id="nothing", marks=pytest.mark.long),
     ],
 )
-def test_whatever_the_name_of_the_machine_resolves_to(here: Path, names: str):
+def test_whatever_the_name_of_the_machine_resolves_to(tmp_path: Path, names: str):
+    (tmp_path / "p.py").write_text(PSUM)
     inside = ["unshare", "--net", "--uts", "--mount", "sh", "-c", NAMED, "sh"]
     tried = subprocess.run([*inside, "true"], env={**os.environ, "NAMES": names}, capture_output=True, text=True)
     if tried.returncode:
         pytest.skip(f"no network of one's own can be made here: {tried.stderr.strip()}")
     command = [*inside, sys.executable, "-m", "minipod", "run", "-n", "2", "-d", "1", "--limit", "300", "p.py"]
     env = {**os.environ, "NAMES": names, "PYTHONPATH": str(Path(__file__).parents[3])}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
     assert sorted(done.stdout.splitlines()) == [f"[{i}] 2.0 {i} 2 odd-name 127.0.0.1" for i in range(2)], done.stderr

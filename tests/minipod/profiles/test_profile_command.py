@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from made_profiles import of_cpu
+from made_profiles import of_cpu, written
 
-from minipod import cluster, profiles
 from minipod.__main__ import main
 
 RECORDED = Path(__file__).parents[2] / "data" / "eight_devices.xplane.pb"
@@ -26,24 +25,6 @@ x = jax.device_put(jnp.ones((64, 64)), jax.NamedSharding(mesh, P(("data", "model
 for i in range(2):
     with jax.profiler.StepTraceAnnotation("train", step_num=i):
         jax.block_until_ready(jax.jit(work)(x))
-"""
-LATE = """
-import sys, time
-import jax, jax.numpy as jnp
-from jax import P, lax
-from minipod.cluster import launch_arguments
-jax.distributed.initialize(**launch_arguments())
-mesh = jax.make_mesh((4,), ("data",))
-body = lambda x: lax.psum(jnp.tanh(x @ x.T), "data")
-total = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("data"), out_specs=P()))
-x = jax.make_array_from_callback((256, 64), jax.NamedSharding(mesh, P("data")), lambda _: jnp.ones((64, 64)))
-total(x).block_until_ready()
-with jax.profiler.trace(f"{sys.argv[1]}/{jax.process_index()}"):
-    for i in range(4):
-        with jax.profiler.StepTraceAnnotation("train", step_num=i):
-            with jax.profiler.TraceAnnotation("load"):
-                time.sleep(0.08 * jax.process_index())
-            total(x).block_until_ready()
 """
 
 
@@ -81,17 +62,16 @@ def test_a_program_is_run_and_its_text_says_who_takes_part(tmp_path, capsys):
     assert picture.read_text().startswith("<svg")
 
 
-@pytest.mark.long
 def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path, capsys):
-    (program := tmp_path / "late.py").write_text(LATE)
-    cluster.run(program, str(tmp_path), processes=2, devices=2)
+    for process, comes in enumerate((1, 8)):
+        sums = [(2048 * process, "psum.3", 10 * step + comes, 10 * step + 9) for step in range(4)]
+        steps = [("train", 10 * step, 10 * step + 10, step) for step in range(4)]
+        written(tmp_path / str(process), of_cpu(sums, steps))
     code, out, error = profiled(capsys, tmp_path / "0", tmp_path / "1", "--step", 2, "--json")
-    data = json.loads(out)
-    assert code == 0 and error == ""
-    waited = {p: sum(d["waiting"] for d in data["devices"] if d["process"] == p) for p in (0, 1)}
-    assert data["straggler"]["process"] == 1 and waited[0] > waited[1]
-    both = profiles.together(*(profiles.read(tmp_path / str(p)) for p in (0, 1)))
-    assert sum(note.process == 1 for note in both.noted("load")) == 4
+    assert (code, error) == (0, "")
+    assert json.loads(out)["straggler"]["process"] == 1
+    waited = {each["process"]: round(1e3 * each["waiting"], 3) for each in json.loads(out)["devices"]}
+    assert waited == {0: 7, 1: 0}
 
 
 @pytest.mark.parametrize(
@@ -102,11 +82,7 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
         (["{tmp}/good.xplane.pb", "--step", "7"], "step 7 was not recorded; recorded steps: none"),
         (["{tmp}/good.xplane.pb", "--text", "{tmp}/no.txt"], "{tmp}/no.txt: there is no such file"),
         (["{tmp}/none.py"], "{tmp}/none.py: there is no such program"),
-        pytest.param(
-            ["{tmp}/quiet.py"],
-            "{tmp}/quiet.py ran nothing on a device, or did not wait for it (jax.block_until_ready)",
-            marks=pytest.mark.long,
-        ),
+        pytest.param(["{tmp}/quiet.py"], "{tmp}/quiet.py ran nothing on a device, or did not", marks=pytest.mark.long),
         (["{tmp}/raises.py"], "{tmp}/raises.py failed: process 0 raised ValueError: no, at raises.py:1"),
         (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: there is no such folder to write it in"),
     ],
@@ -119,4 +95,4 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, capsys, arguments, 
     (tmp_path / "raises.py").write_text('raise ValueError("no")')
     code, out, error = profiled(capsys, *(a.format(tmp=tmp_path) for a in arguments))
     assert (code, out) == (2, "")
-    assert error.splitlines()[-1] == f"minipod: {sentence.format(tmp=tmp_path)}"
+    assert error.splitlines()[-1].startswith(f"minipod: {sentence.format(tmp=tmp_path)}")

@@ -57,14 +57,9 @@ def test_what_is_under_way_while_the_device_computes_is_hidden(tmp_path):
 
 def test_the_programs_text_says_what_an_operation_is_and_who_takes_part(tmp_path):
     text = """HloModule jit_step, is_scheduled=true, num_partitions=4
-%add (a: f32[], b: f32[]) -> f32[] {
-  %a = f32[] parameter(0)
-  %b = f32[] parameter(1)
-  ROOT %c = f32[] add(%a, %b)
-}
 ENTRY %main (x: f32[8]) -> f32[8] {
   %x = f32[8] parameter(0)
-  ROOT %sum_of_all = f32[8] all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3}}, to_apply=%add, ALL
+  ROOT %sum_of_all = f32[8] all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3}}, ALL
 }
 """.replace("ALL", "use_global_device_ids=true")
     operations = [(d, "sum_of_all", start, 10) for d, start in enumerate((1, 2, 3, 8))]
@@ -99,17 +94,13 @@ def test_a_tpus_planes_are_lanes_with_what_is_under_way_beside_the_core(tmp_path
     found = profiles.read(written(tmp_path, of_tpu({0: chip, 3: chip})))
     assert found.lanes == [Lane(0, 0), Lane(0, 3)]
     assert spent(found, 3) == {"compute": 5, "exchange": 2, "hidden": 4}
-
-
-def test_the_fusions_that_start_and_end_a_tpus_collective_are_no_computing(tmp_path):
-    ops = [
+    ops = [  # fusions that start and end a collective compute nothing
         ("%async-collective-start.1 = (f32[8], u32[]) fusion(f32[1] %p), kind=kCustom", 0, 1),
         ("%fusion.13 = (f32[8], u32[]) fusion(f32[8] %q), kind=kOutput", 1, 6),
         ("%async-collective-done.1 = f32[8] fusion(f32[8] %r), kind=kCustom", 6, 9),
     ]
-    found = profiles.read(written(tmp_path, of_tpu({0: {"XLA Ops": ops}})))
-    assert spent(found, 0) == {"compute": 5, "exchange": 4}
-    assert list(found.kinds()) == ["async-collective"]
+    found = profiles.read(written(tmp_path / "fusions", of_tpu({0: {"XLA Ops": ops}})))
+    assert spent(found, 0) == {"compute": 5, "exchange": 4} and [*found.kinds()] == ["async-collective"]
 
 
 def test_partners_are_unknown_where_the_profile_begins_in_the_middle(tmp_path):
@@ -131,14 +122,12 @@ def test_two_processes_are_aligned_by_the_collectives_they_share(tmp_path):
     assert (load.process, round(1e3 * load.start, 3), round(1e3 * load.end, 3)) == (1, 1, 8)
     assert spent(both.during(0.0, 0.010), 0) == {"waiting": 8, "exchange": 2}
     assert both.straggler()[0] == Lane(1, 2048)
-
-
-def test_one_clock_far_off_in_a_single_collective_does_not_move_the_rest(tmp_path):
+    # one that is far off in a single collective does not move the rest
     first = [(0, "psum.3", 10 * i, 10 * i + 5) for i in range(5)]
     second = [(2048, "psum.3", 10 * i, 10 * i + (5 if i != 2 else 9)) for i in range(5)]
-    one, two = (profiles.read(written(tmp_path / str(i), of_cpu(each))) for i, each in enumerate((first, second)))
-    shifted = [e for e in profiles.together(one, two).events if e.lane.process == 1]
-    assert sorted(round(1e3 * e.start, 3) for e in shifted) == [0, 10, 20, 30, 40]
+    shifted = profiles.together(read(tmp_path / "2", first), read(tmp_path / "3", second))
+    starts = sorted(round(1e3 * e.start, 3) for e in shifted.events if e.lane.process == 1)
+    assert starts == [0, 10, 20, 30, 40]
 
 
 def test_processes_that_share_nothing_cannot_be_put_in_one_timeline(tmp_path):
@@ -149,6 +138,7 @@ def test_processes_that_share_nothing_cannot_be_put_in_one_timeline(tmp_path):
 
 
 GOOD = of_cpu([(0, "fusion.1", 0, 1)])
+OTHER = GOOD.replace(b"device_ordinal", b"ordinal_device")
 
 
 @pytest.mark.parametrize(
@@ -156,25 +146,16 @@ GOOD = of_cpu([(0, "fusion.1", 0, 1)])
     [
         ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
         ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
-        ("vm.xplane.pb", b"{}", "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
         ("vm.xplane.pb", None, "vm.xplane.pb has no «Task Environment», with which a profile ends: it is cut off"),
         (
             "vm.xplane.pb",
-            GOOD.replace(b"device_ordinal", b"ordinal_device"),
-            "vm.xplane.pb has operations that do not say on which device they ran: it was recorded by an unsupported",
+            OTHER,
+            "vm.xplane.pb has operations that do not say on which device they ran: it was recorded",
         ),
         ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is not a profile: its name does not end in"),
         ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: record it while"),
     ],
-    ids=[
-        "empty",
-        "cut off",
-        "another format",
-        "cut off after a plane",
-        "another version",
-        "another ending",
-        "no devices",
-    ],
+    ids=["empty", "cut off", "cut off after a plane", "another version", "another ending", "none"],
 )
 def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
     file = tmp_path / name

@@ -63,9 +63,8 @@ def test_here():
     left_host()
 """,
     )
-    assert [outcomes[f"test_{name}"] for name in ("bytes", "rate", "delay", "here")] == ["PASSED"] * 3 + ["FAILED"], (
-        printed
-    )
+    passed = {name for name, outcome in outcomes.items() if outcome == "PASSED"}
+    assert passed == {"test_bytes", "test_rate", "test_delay"} and outcomes["test_here"] == "FAILED", printed
     assert "this process has no host of its own, because the test has no marker hosts(n)" in printed
     assert set(children()) == before
 

@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 from recorded_programs import RECORDED
-from seldom import rarely
 
 from minipod import traffic
 from minipod.hlo import hiding, overlap, work
@@ -82,28 +81,20 @@ def judged(count: int, seed: int) -> dict[str, int]:
     return found
 
 
-def test_damaged_text_is_read_or_refused_in_one_sentence():
-    assert min(judged(1, seed=1).values()) > 10
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", [100, 101, *rarely(*range(102, 110))])
-def test_five_thousand_damaged_texts_are_read_or_refused_in_one_sentence(seed):
-    assert min(judged(9, seed).values()) > 90
+@pytest.mark.parametrize(("count", "seed"), [(1, 1), *(pytest.param(9, s, marks=pytest.mark.long) for s in (100, 101))])
+def test_damaged_text_is_read_or_refused_in_one_sentence(count, seed):
+    """9 of each are 2,500 damaged texts."""
+    assert min(judged(count, seed).values()) > 10 * count
 
 
 def test_a_text_that_is_cut_off_is_refused():
-    for text in ("", "hello"):
-        with pytest.raises(ValueError, match="not the whole text of a compiled program"):
-            traffic.read(text)
     for name, whole in RECORDED.items():
         chance = Random(name)
         lines = whole.rstrip().splitlines(keepends=True)
-        for cut in chance.sample(range(1, len(lines)), min(3, len(lines) - 1)):
-            with pytest.raises(ValueError, match="not the whole text of a compiled program"):
-                traffic.read("".join(lines[:cut]))
-            with pytest.raises(ValueError, match="not the whole text of a compiled program"):
-                traffic.read("".join(lines[cut:]))
+        for cut in chance.sample(range(len(lines)), min(3, len(lines) - 1)):
+            for part in lines[:cut], lines[cut + 1 :]:
+                with pytest.raises(ValueError, match="not the whole text of a compiled program"):
+                    traffic.read("".join(part))
         for _ in range(3):
             with pytest.raises(ValueError, match="not the whole text|a bracket is never closed|is not «name ="):
                 traffic.read(whole[: chance.randrange(len(whole.rstrip()))])

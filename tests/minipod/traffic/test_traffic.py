@@ -100,9 +100,8 @@ def test_arguments_that_lie_nowhere_in_particular_take_the_mesh_from_the_program
 
     jax.grad(jax.jit(loss))(jnp.ones(8))
     assert found == [[("all-reduce", ("x",), 4, 1)]]
-    assert seen(traffic.of(lambda x: x.sum(0), along_x((8, 4), kind=AxisType.Explicit))) == [
-        ("all-reduce", ("x",), 16, 1)
-    ]
+    explicit = along_x((8, 4), kind=AxisType.Explicit)
+    assert seen(traffic.of(lambda x: x.sum(0), explicit)) == [("all-reduce", ("x",), 16, 1)]
     f = jax.pmap(lambda x: lax.psum(x, "i"), "i")
     assert seen(traffic.of(f, np.ones((8, 3), np.float32))) == [("all-reduce", ("i",), 12, 1)]
 
@@ -177,7 +176,5 @@ def test_what_devices_send_is_exact_and_an_int_where_it_is_whole():
     assert whole == 35 and isinstance(whole, int)
     assert [line.split()[-1] for line in str(traffic.table(thirds[:1])).splitlines()] == ["sent", "5.3", "5.3"]
     for op, devices in (("psum", 8), ("all-reduce", 0)):
-        with pytest.raises(
-            ValueError, match=f"a collective of {devices} devices called '{op}' is not known: all-reduce,"
-        ):
+        with pytest.raises(ValueError, match=f"a collective of {devices} devices called '{op}' is not known: all-"):
             traffic.sent(op, 4, devices)

@@ -142,10 +142,7 @@ def test_functions_of_single_elements_are_not_called():
 @pytest.mark.parametrize(
     "line, said",
     [
-        (
-            f"%w = {STATE} while(%p), body=%body",
-            "this loop does not have exactly one state, one condition and one body",
-        ),
+        (f"%w = {STATE} while(%p), body=%body", "does not have exactly one state, one condition and one body"),
         ("%b = f32[4] call-done(%p), to_apply=%f", "is in f, which no known operation calls"),  # a done alone
         ("%b = f32[4] call(%p), to_apply=%g", "^the computation g is not in this text: %b = .*to_apply=%g$"),
         (f"%s = ((), f32[4]) all-reduce-start(), {GROUPS}", "this all-reduce cannot be read .it has no operands."),
