@@ -65,7 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_program(run)
     run.set_defaults(command=_run)
 
-    start = commands.add_parser("start", help="run a program as one process of srun or mpirun; end at once if it fails")
+    start = commands.add_parser(
+        "start", help="run a program as one process of an srun or mpirun job; exit at once if it fails"
+    )
     start.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
     _add_command(start)
     start.set_defaults(command=_start)
@@ -122,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     plan.set_defaults(command=_plan)
 
-    choose = commands.add_parser("choose", help="compare layouts for a model of a given size, from formulas")
+    choose = commands.add_parser("choose", help="compare layouts for a model of a given size, using formulas")
     choose.add_argument("--params", type=float, required=True, metavar="P", help="number of parameters, such as 8e9")
     choose.add_argument("--batch", type=int, required=True, metavar="B", help="sequences in the whole batch")
     choose.add_argument("--seq", type=int, required=True, metavar="S", help="tokens per sequence")

@@ -16,7 +16,7 @@ class Missing(ImportError):
 
 
 def version() -> str:
-    """Return minipod's own version; "unknown" in a folder that pip does not know."""
+    """Return minipod's own version; "unknown" if pip has not installed it."""
     try:
         return importlib.metadata.version(NAME)
     except importlib.metadata.PackageNotFoundError:

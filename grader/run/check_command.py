@@ -12,7 +12,7 @@ from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check your answers to some chapters, or to all. You can add options of pytest and of the book, such as "
+    "Check your answers for some or all chapters. You can add options of pytest and of the book, such as "
     "--hint; `pytest lessons/ --help` lists them. In a checkout, `check ch03` without options does something else: it "
     "tests the chapter itself (its solution and known mistakes), not your answers; `check ch03 --help` describes that. "
     "For your answers use `pytest lessons/ch03_sharding`."

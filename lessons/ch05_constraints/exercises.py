@@ -116,9 +116,9 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     `set_mesh`.
     Returns f32[rows, outputs], P("x", None). The function is compiled with
     `jit`.
-    Budget: each device sends at most 2 (k-1)/k of the bytes of its part of the
-    result, where k is the size of "y", by all-reduce only. This is the cost of
-    one all-reduce of that part along "y".
+    Budget: all-reduces only. Each device sends at most 2 (k-1)/k times the
+    bytes of its part of the result, where k is the size of "y". This is the
+    cost of one all-reduce of that part along "y".
 
     在 Explicit 轴上计算 relu(x @ w + b)，由你说明乘积放在哪里。
 

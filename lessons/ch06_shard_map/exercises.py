@@ -90,8 +90,8 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: a mesh with one Explicit axis, "x", whose size divides N.
     Returns i32[], the index in the whole of `x`, on every device. The whole
     function is compiled with `jax.jit`.
-    Budget: each device sends at most 16 (n-1)/n bytes on n devices, by
-    all-reduce (8 bytes in all).
+    Budget: all-reduces only, of 8 bytes in all: on n devices, each device sends
+    at most 16 (n-1)/n bytes.
 
     整个数组里最大的数在哪里？求它的下标，与 `jnp.argmax` 给出的下标相同。
 
@@ -114,8 +114,8 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     one row.
     mesh: a mesh with one Explicit axis, "x".
 
-    Beyond the first and the last row everything is zero, and the mean always
-    divides by 3.
+    Beyond the first and the last row everything is zero, and the sum is
+    always divided by 3.
     Returns f32[rows, columns], sharded the same way as `x`. The whole function
     is compiled with `jax.jit`.
     Budget: each device sends at most two rows, by collective-permute.

@@ -91,7 +91,7 @@ def to_experts(
     weights[expert[i]]`. This is expert parallelism. The function is compiled
     with `jit`.
     Budget: all-to-alls only. The tokens of a device travel once, and so do its
-    results, so a device sends at most (n-1)/n of the bytes of both.
+    results, so a device sends at most (n-1)/n of the bytes of both together.
 
     把每个词元送到它的专家那里，再把结果取回来，也就是专家并行。
 

@@ -182,9 +182,10 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     Returns f32[rows, columns], laid out P(None, "x"). The function is compiled
     with `jit`.
     Budget: each device sends at most n - 1 times the bytes of its part of `x`,
-    by collective-permute only. For each permute, there is a product that does
-    not wait for it. In addition to the arguments and the result, a device has
-    room for n // 2 + 1 parts of `x`, two more copies of the result, and 1 KiB.
+    by collective-permute only. For each permute, there must be a product that
+    does not wait for it. In addition to the arguments and the result, a device
+    has room for n // 2 + 1 parts of `x`, two more copies of the result, and
+    1 KiB.
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
 

@@ -150,7 +150,7 @@ def accumulated_gradient(
     """Compute the gradient of one large batch, microbatch by microbatch.
 
     losses: losses(params, x, y) returns one loss for each row, f32[rows]. It
-    accepts at most the rows of one microbatch.
+    accepts at most as many rows as one microbatch has.
     params: a dict of f32 arrays, a copy on every device.
     x: f32[micro, rows, features], rows sharded over "data".
     y: f32[micro, rows, outputs], rows sharded over "data".
@@ -161,8 +161,8 @@ def accumulated_gradient(
     Returns the gradient, with respect to `params`, of the mean loss over all
     real rows of all microbatches, on every device. The function is compiled
     with `jit`.
-    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes. Each
-    device sends at most 2 (n-1)/n of these bytes on n devices. Sum the
+    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes. On n
+    devices, each device sends at most 2 (n-1)/n times these bytes. Sum the
     gradients over the devices once, not once in every microbatch.
 
     在多个设备上，把一个大批次分成若干微批次，求出整个批次的梯度。
@@ -235,7 +235,7 @@ def fsdp_step(
     """Take one step of gradient descent, fully sharded (FSDP).
 
     loss: loss(params, x, y) returns the mean loss over the rows in its
-    arguments. It needs whole `params`.
+    arguments. It needs every array of `params` whole.
     params: a dict of f32 arrays. If the mesh's size divides dimension 0 of an
     array, this dimension is sharded over "data"; each device has a copy of
     every other array.
@@ -247,8 +247,9 @@ def fsdp_step(
     same way as the old ones; `value` is the mean loss over all rows, f32[], on
     every device. The function is compiled with `jit`.
     Budget: on n devices, each device sends at most (n-1)/n of the bytes of the
-    sharded arrays by all-gather, the same number again by reduce-scatter,
-    and by all-reduce 2 (n-1)/n of the bytes of the other arrays plus 16 bytes.
+    sharded arrays by all-gather, the same number again by reduce-scatter, and
+    by all-reduce 2 (n-1)/n times the sum of 16 bytes and the bytes of the other
+    arrays.
 
     做一步完全分片（FSDP）的梯度下降。
 

@@ -107,12 +107,12 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 def restore(
     blocks: dict[str, np.ndarray], sharding: NamedSharding
 ) -> jax.Array:
-    """Reassemble an array that a different number of processes has saved.
+    """Reassemble an array that was saved by a different number of processes.
 
-    blocks: the pieces of one array, f32[rows, columns] each, in no particular
-    order and with different numbers of rows. The name gives the first row of a
-    piece: "rows-12" is the piece that starts at row 12. Every process has all
-    the pieces.
+    blocks: a dict from names to the pieces of one array, f32[rows, columns]
+    each, in no particular order and with different numbers of rows. The name of
+    a piece gives its first row: "rows-12" is the piece that starts at row 12.
+    Every process has all the pieces.
     sharding: the layout of the restored array over the devices of all
     processes.
     Returns the whole array as one global array with this sharding, which may

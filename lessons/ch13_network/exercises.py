@@ -111,11 +111,11 @@ def bytes_leaving(
     first.
 
     groups: a list of groups, each a list of device positions.
-    process: the number of the process of each position.
+    process: for each position, the number of its process.
     size: the number of bytes on each device, a multiple of every group's
     length.
-    Returns a dict that maps every process in `process` to the number of bytes,
-    an int, that its devices send to devices of other processes, perhaps 0.
+    Returns a dict that maps every process in `process` to the number of bytes
+    (an int, perhaps 0) that its devices send to devices of other processes.
 
     求各个进程分别有多少字节发往别的进程。
 

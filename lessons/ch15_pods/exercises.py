@@ -73,7 +73,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 def costliest_axis(
     collectives: list[dict], lines: dict[str, list], speed: float
 ) -> tuple[str, float]:
-    """Find the mesh axis on which a step spends most of its network time.
+    """Find the mesh axis on which a step spends the most network time.
 
     collectives: a list of entries
     `{"op": …, "bytes": b, "times": t, "axis": a}`. Each of them runs t times
@@ -89,10 +89,10 @@ def costliest_axis(
     With n chips on the axis, an all-gather or a reduce-scatter sends b (n-1)/n
     bytes at `speed` times the number of links of the axis. An all-reduce takes
     twice as long. Ignore latencies.
-    Returns (axis, seconds): the axis whose collectives take longest together,
-    and their total time.
+    Returns (axis, seconds): the axis whose collectives take the longest in
+    total, and that time.
 
-    找出一步训练的网络时间主要花在哪个网格轴上。
+    找出一步训练在哪个网格轴上花的网络时间最多。
 
     collectives：每一项为 `{"op": …, "bytes": b, "times": t, "axis": a}`，表示
     这个操作沿网格轴 a 执行 t 次，每次的数组为 b 字节，各项的含义与通信量表相同。

@@ -33,8 +33,8 @@ def next_rows(
     Returns (rows, after).
     rows: i64[size / processes].
     after: the state for the next checkpoint: the epoch of these rows, and the
-    number of rows of this epoch that have been taken by then, even if those
-    are all.
+    number of rows of this epoch that have been taken by then, even if that is
+    all of them.
 
     重启之后，找出某个进程在下一个批次里要读的行。
 
@@ -88,14 +88,14 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
     """Find the newest complete checkpoint.
 
     folder: a dict that maps each name in the checkpoints' folder, in no
-    particular order, to a dict of the files in it with their bytes.
+    particular order, to a dict from the files in it to their sizes in bytes.
 
-    A checkpoint is called "step-" and an integer above 0, with nothing after
-    it. Its parts are all files in it whose names begin with "part-": "part-0",
-    "part-1", and so on. The number under "expected" is the number of bytes that
-    the parts should have together. It is written last, so it is missing if the
-    writing was interrupted. Other files do not count. The folder may also
-    contain other things, which are not checkpoints.
+    The name of a checkpoint is "step-" followed by an integer above 0 and
+    nothing else. Its parts are all files in it whose names begin with "part-":
+    "part-0", "part-1", and so on. The number under "expected" is the number of
+    bytes that the parts should have together. It is written last, so it is
+    missing if the writing was interrupted. Other files do not count. The folder
+    may also contain other things, which are not checkpoints.
 
     A checkpoint is complete if its parts together have exactly the expected
     number of bytes: no fewer, and no more.
@@ -125,9 +125,9 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
 
     begun: f64[steps, processes], the times in seconds at which each process
     began each step.
-    ready: f64[steps, processes], the times in seconds at which its own part was
-    ready; then it waits for the others. Every process reads its own clock, and
-    the clocks differ.
+    ready: f64[steps, processes], the times in seconds at which each process had
+    finished its own part of each step; it then waits for the others. Every
+    process reads its own clock, and the clocks differ.
 
     A process is slow if its own part typically takes more than twice as long as
     the others' parts: compare its median over the steps with the median of the

@@ -103,7 +103,7 @@ def zero_one(
     limit: the largest norm, more than 0.
     mesh: n devices on one Explicit axis, "data".
     Returns (w, momentum), both new: w whole on every device, momentum sharded
-    along d, as they came. The function is compiled with `jit`.
+    along d, as they were before. The function is compiled with `jit`.
     Budget: one reduce-scatter and one all-gather of an array of 4 * d * k
     bytes, and one all-reduce of 4 bytes: a device sends at most 2 (n-1)/n * (4
     * d * k + 4) bytes.
@@ -177,8 +177,8 @@ def keep_by_name(
     layer: layer(x, w[i]) takes f32[m, d], for any m, and f32[d], and returns
     the next x, of the same shape. Inside, one array of this shape, whose
     computation is most of the work, has the name "features"
-    (`checkpoint_name`); other arrays are 16 times as large, cheap to compute,
-    and have no name.
+    (`checkpoint_name`); other arrays are 16 times as large, are cheap to
+    compute, and have no name.
     w: f32[layers, d], a copy on every device.
     x: f32[rows, d], its rows sharded over "data"; n divides rows.
     mesh: n devices on one Explicit axis, "data".
@@ -188,10 +188,10 @@ def keep_by_name(
     of them at once.
     Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at
     most 2 (n-1)/n * (4 * layers * d) bytes. In addition to arguments and
-    results, a device needs temporaries (as the compiler counts them) of at most
-    4 * layers + 128 times its part of x, which has 4 * rows / n * d bytes. And
-    "features" is computed once in each layer, in the forward pass; the backward
-    pass uses the kept array.
+    results, a device may use temporaries (as the compiler counts them) of at
+    most (4 * layers + 128) times its part of x, which has 4 * rows / n * d
+    bytes. And "features" is computed once in each layer, in the forward pass;
+    the backward pass uses the kept array.
 
     求经过许多层的梯度，各层只存有名字的结果。
 

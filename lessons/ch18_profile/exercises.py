@@ -81,8 +81,8 @@ def exposed(
 
     products: (start, end) of the computations of a device, in milliseconds, in
     no particular order.
-    collectives: (start, end) from each collective's start to its done, in no
-    particular order. Several may be in flight at once, and so may several
+    collectives: (start, end) from each collective's `start` to its `done`, in
+    no particular order. Several may be in flight at once, and so may several
     products.
     Returns the milliseconds during which at least one collective is in flight
     and no product runs.

@@ -22,13 +22,13 @@ def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
     gate: f32[T, k], the gates of these choices, all positive.
     experts: the number of experts, E; some may not be chosen by any token.
 
-    In an expert's queue a choice with a larger gate is before one with a
+    In an expert's queue a choice with a larger gate comes before one with a
     smaller gate, whatever their tokens and columns are. Ties: the earlier
     column first, then the earlier token.
-    Returns i32[T, k]: how many choices are before each choice, so counted from
-    0. The function is compiled with `jit`.
+    Returns i32[T, k]: how many choices come before each choice, so places count
+    from 0. The function is compiled with `jit`.
     Budget: 64·(T·k + E) bytes in addition to the arguments and the result. An
-    array of T·k·E numbers is too much.
+    array of T·k·E numbers would be too large.
 
     门控值大的排在前面时，每个选择前面有几个？
 
@@ -140,8 +140,7 @@ def capacity_for(
     most: the largest share of all T·k choices that may be dropped, such as
     0.01; a capacity that drops exactly this share is allowed.
     Returns the smallest number of places that a device needs at each expert so
-    that at most this share is dropped, and at least 1. A NumPy integer is
-    accepted.
+    that at most this share is dropped; at least 1. A NumPy integer is accepted.
 
     丢得足够少的最小容量。
 

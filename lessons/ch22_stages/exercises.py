@@ -20,11 +20,11 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
 
     In each tick every stage does at most one operation, and everything that it
     needs was done in an earlier tick. The forward of microbatch m on stage s
-    needs the forward on stage s - 1, if there is one. Its backward needs its forward on
-    stage s, and the backward on stage s + 1, if there is one. Each stage takes
-    the microbatches in their order. It does a backward if it can; otherwise it
-    does a forward if, before it, the stage keeps fewer than S - s inputs, each
-    from its forward to its backward.
+    needs the forward on stage s - 1, if there is one. Its backward needs its
+    forward on stage s, and the backward on stage s + 1, if there is one. Each
+    stage takes the microbatches in their order. It does a backward if it can;
+    otherwise it does a forward if, at that moment, it keeps fewer than S - s
+    inputs. (A stage keeps each input from its forward to its backward.)
     Returns the table: a list for each tick, with a string for each stage, such
     as "F2" or "B0", or "" if it does nothing; the table ends with the last
     backward of stage 0.
@@ -141,7 +141,7 @@ def pipelined(
 
 
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
-    """Add up both gradients of the table that embedding and head share.
+    """Add up both gradients of the table that the embedding and the head share.
 
     g: f32[n, V, d], sharded with `P("stage")`. On the first device it is the
     gradient from the embedding, on the last the gradient from the head. The
@@ -175,7 +175,7 @@ def bytes_across(
     chunks: the number of parts of the model on each stage, v; stage s has parts
     s, s + S and so on.
     microbatches, message: the number of microbatches, and the bytes of the
-    activations of one, which are also those of their gradient. Each microbatch
+    activations of one microbatch; their gradient has as many. Each microbatch
     goes forward from part to part, and its gradient back; nothing else is sent.
     Returns sent, where sent[i][j] is the number of bytes that host i sends to
     host j; sent[i][i] is 0.

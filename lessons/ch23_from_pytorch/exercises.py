@@ -17,9 +17,9 @@ from jax.sharding import Mesh
 def from_state_dict(there: dict, tables: set[str]) -> dict:
     """Convert PyTorch's weights for JAX, with layers stacked for `lax.scan`.
 
-    there: a dict from PyTorch's names to NumPy arrays, in any order. The names
-    are such as "logits.weight" or, for the third layer, "blocks.2.up.weight".
-    All layers have the same arrays.
+    there: a dict from PyTorch's names to NumPy arrays, in any order. A name is,
+    for example, "logits.weight" or, for the third layer, "blocks.2.up.weight".
+    All layers have arrays of the same names and shapes.
     tables: the names of the nn.Embedding weights. Every other array with two
     dimensions is the weight of an nn.Linear, [out, in].
     Returns a dict. An array outside the layers keeps its name. "blocks" is a

@@ -208,7 +208,7 @@ def find(program: str | os.PathLike[str]) -> Path:
 
 
 def find_module(name: str) -> str:
-    """Return `name` if such a module is in the current folder or `import` would find it; else raise FileNotFoundError.
+    """Return `name` if the current folder has such a module or `import` would find one; else raise FileNotFoundError.
 
     Only the first part of the name is looked for, since `find_spec` imports the packages that a module is in.
     """

@@ -83,5 +83,5 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
 
 
 def conflict(found: Mapping[str, Place]) -> str:
-    """Return `Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
+    """Return the launchers and what each says, as in `Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
     return ", ".join(f"{name} (process {place.index} of {place.processes})" for name, place in found.items())

@@ -149,7 +149,7 @@ class Member:
                 os.killpg(self.report["pid"], signal.SIGSTOP)
 
     def end(self) -> None:
-        """End it and everything it started, which its keeper does when its pipe closes."""
+        """End the process and everything that it started; its keeper does so when its pipe closes."""
         self.popen.end(PATIENCE, *([self.report["pid"]] if "pid" in self.report else []))
 
     def read(self, channel: str, descriptor: int, channels: selectors.BaseSelector) -> None:

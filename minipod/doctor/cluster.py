@@ -30,9 +30,10 @@ OUTSIDE = (
 
 
 def examine(limit: float, as_json: bool) -> int:
-    """Take part, report in process 0, and return the same exit code in all. ValueError outside of a cluster.
+    """Take part in comparing the processes; report in process 0; return the same exit code in all.
 
     limit: seconds for all to connect, and again for all to compute
+    ValueError outside of a cluster.
     """
     if not (limit > 0 and math.isfinite(limit)):
         raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")

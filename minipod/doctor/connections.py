@@ -82,7 +82,7 @@ def listen(address: str, everywhere: bool) -> socket.socket:
 
 
 def welcome(listener: socket.socket, processes: int, seconds: float, names: Set[str]) -> dict[int, Line]:
-    """Accept the processes that come within that time, by number; refuse a visitor without the facts `names`."""
+    """Accept the processes that connect within `seconds`, by number; refuse one that lacks the facts `names`."""
     come: dict[int, Line] = {}
     end = time.monotonic() + seconds
     with selectors.DefaultSelector() as waiting:

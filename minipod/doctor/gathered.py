@@ -55,7 +55,7 @@ class Gathered:
         return {p: f[fact] if name is None else f[fact].get(name) for p, f in self.facts.items()}
 
     def names(self, fact: str) -> list[str]:
-        """Return the names that a fact has in any process, in order."""
+        """Return the names that this fact has in any process, in the order in which they first occur."""
         return [*dict.fromkeys(name for names in self.of_each(fact).values() for name in names)]
 
     def difference(self, values: Mapping[int, Hashable]) -> str | None:

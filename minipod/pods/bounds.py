@@ -71,11 +71,11 @@ def seconds(
 
 
 def estimate(program: Program, chip: Chip, mesh: Any, unknown: int = 1) -> Timeline:
-    """Simulate one step of a scheduled program (`minipod.hlo.text.parse`) on chips that lie as the mesh's devices do.
+    """Simulate one step of a scheduled program (`minipod.hlo.text.parse`) on chips arranged like the mesh's devices.
 
-    `.seconds` is the whole step; `.for_memory` and `.for_network` are how long the core waits for either. The chip's
+    `.seconds` is the whole step; `.for_memory` and `.for_network` are how long the core waits for each. The chip's
     peaks are those of `minipod.roofline` and `minipod.traffic.seconds`; the schedule says what overlaps
-    (`minipod.hlo.timeline`). Work without a figure counts as little as possible.
+    (`minipod.hlo.timeline`). Work for which there is no figure is taken to cost as little as possible.
     unknown: how often a loop of unknown length runs. ValueError, in one sentence, if the memory's speed is unknown.
     """
     return timeline(program, machine(chip, mesh), dict(mesh.shape), unknown)

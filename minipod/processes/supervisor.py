@@ -89,13 +89,16 @@ class Program(subprocess.Popen[bytes]):
         super().__init__(command, stdin=subprocess.PIPE, start_new_session=True, **more)
 
     def let_go(self) -> None:
-        """Close the pipe, which also happens when we end."""
+        """Close the pipe, as also happens when our own process ends."""
         assert self.stdin
         with contextlib.suppress(OSError):
             self.stdin.close()
 
     def end(self, patience: float = 0.0, *groups: int) -> int:
-        """Close the pipe; after `patience` seconds end its family and `groups`, too; return its exit code."""
+        """Close the pipe and return the exit code.
+
+        If the program has not ended after `patience` seconds, end its family and `groups`.
+        """
         self.let_go()
         if patience:
             with contextlib.suppress(subprocess.TimeoutExpired):

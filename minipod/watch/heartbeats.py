@@ -61,7 +61,7 @@ class Folder:
         self._ahead: dict[tuple[int, int], float] = {}  # the most: a slow disk makes a clock look behind
 
     def heard(self, beat: Beat) -> bool:
-        """Return whether the process has reported anything new since this object was made, so that it is alive."""
+        """Return whether the process has reported anything new since this object was made, and so is alive."""
         return beat.process in self._living
 
     def look(self) -> tuple[list[Beat], list[str]]:

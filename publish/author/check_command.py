@@ -37,11 +37,11 @@ LIMIT = 120.0  # seconds for an answer, on a busy machine too
 # Dozens of answers are compiled, and each runs a few times: compiling costs more than what it saves.
 QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 DESCRIPTION = (
-    "Check a chapter: its files are complete, right answers pass, each known mistake is recognised and differs from "
-    "every other, and other wrong answers are caught. Prints one line for each fault. Other answers are optional. They "
-    "are functions of tests/data/other_answers/CHAPTER.py, and their names give the verdict that they should get: "
-    "rows_of__right or rows_of__right_sorted for a right answer, rows_of__MISTAKE for a known mistake that is written "
-    "differently, and any other rows_of__NAME for a wrong answer."
+    "Check that a chapter's files are complete, that right answers pass, that each known mistake is recognised and "
+    "differs from every other, and that other wrong answers are caught. Print one line for each fault. You can add "
+    "answers for it to try: functions in tests/data/other_answers/CHAPTER.py, whose names give the verdict that they "
+    "should get: rows_of__right or rows_of__right_sorted for a right answer, rows_of__MISTAKE for a known mistake "
+    "that is written differently, and any other rows_of__NAME for a wrong answer."
 )
 
 

@@ -47,7 +47,7 @@ def test_on_eight_it_is_checked_a_mistake_is_named_and_what_needs_processes_is_s
         "everybody": "skipped",
     }
     assert checked.rows["ch90_one.double"]["mistake"] == "double__squared"
-    assert "on this machine's own devices: 8 cpu · cpu; matrix products at full precision" in checked.text
+    assert "on this machine's own devices: 8 cpu · cpu; matrix products use full precision" in checked.text
     assert "start pytest with `srun` or `mpirun`" in checked.rows["ch91_pair.everybody"]["message"]
 
 
