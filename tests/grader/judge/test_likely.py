@@ -1,36 +1,34 @@
 """A known mistake is named where it agrees on every case, and called likely where it does as far as the cases tell."""
 
-from pathlib import Path
 
 import numpy as np
 import pytest
 from checker_runs import answer, check, project
-from near_cases import E, case
+from near_cases import E, case, result, spec_of
 
 from grader.exercise.exercises import Catalogue
-from grader.exercise.spec import Settings, Spec
+from grader.exercise.spec import Settings
 from grader.judge.alike import agreement
 from grader.judge.mistakes import _likely
 from grader.run import checking
 from grader.run.mistakes_seen import Notes
-from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
+from grader.see.observation import Failure, Observation
 
-SPEC = Spec("ch90_one", "f", Path(), lambda rng: [])
 RAISED = Observation((), failure=Failure("ValueError", "need at least one array"))
 
 
-def seen(*values, name="f"):
-    cases = tuple(RAISED if value is RAISED else case(value) for value in values)
-    return [ProcessResult("ok", FileObservation(functions={name: cases}))]
+def seen(values, name="f"):
+    return [result((RAISED if value is RAISED else case(value) for value in values), name)]
 
 
 def likely(answer, right, **mistakes):
     solution = [[case(value) for value in right]]
-    found = {
-        name: agreement(SPEC, solution, seen(*answer), (seen(*values, name=name), name, ""))
-        for name, values in mistakes.items()
-    }
-    return _likely(found)
+    return _likely(
+        {
+            name: agreement(spec_of(), solution, seen(answer), (seen(values, name), name, ""))
+            for name, values in mistakes.items()
+        }
+    )
 
 
 def test_an_error_on_an_edge_does_not_hide_a_mistake():
