@@ -52,14 +52,10 @@ class Terminal:
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_a_recorded_session(tmp_path):
+def test_a_session_in_a_terminal(tmp_path):
     root = project(tmp_path / "here")
     with Terminal(root, "--lang", "en") as terminal:
         terminal.until("0 of 4 solved", "Twice x, laid out as x is.", "todo", "h hint", "q quit")
-        answer(root, "ch90_one", solved("double", "return x * x"))
-        terminal.until("wrong", "called    double(f32[", "You multiplied x by itself.")
-        terminal.press("h")
-        terminal.until("Hint 1 of 2 for ch90_one/double: What is twice?")
         answer(root, "ch90_one", solved("double", "return 2 * x"))
         terminal.until("right", "Press n to go on to ch90_one/total.", "1 of 4 solved")
         terminal.press("n")
@@ -153,15 +149,12 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
 def test_a_bad_value_is_one_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("LC_ALL", "C")
     (project(tmp_path) / "answers").write_text("a file in place of the folder")
+    copied = "the blanks could not be copied to answers/"
     for arguments, sentence in [
         (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
-        (["--limit", "none"], "--limit none: a number above 0 is needed"),
         (["--memory", "-1"], "--memory -1: a number above 0 is needed"),
         (["--root", "/nowhere"], "There are no exercises in /nowhere/lessons."),
-        (
-            ["--root", str(tmp_path)],
-            "the blanks could not be copied to answers/ (File exists): make the folder writable",
-        ),
+        (["--root", str(tmp_path)], f"{copied} (File exists): make the folder writable"),
     ]:
         assert main(arguments) == 2
         assert capsys.readouterr().err == sentence + "\n"
