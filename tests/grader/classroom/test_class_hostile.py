@@ -220,9 +220,8 @@ def test_files_count_as_memory(tmp_path, kind):
     done, rows = check_class(folder, root, "--limit", "60", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")
-    assert "The kernel refuses everything that would outlast" in (tmp_path / "class-report/class.html").read_text(
-        encoding="utf-8"
-    )
+    page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
+    assert "The kernel refuses everything that would outlast" in page
 
 
 def test_no_two_rooms_have_one_user(tmp_path, monkeypatch):
@@ -230,9 +229,9 @@ def test_no_two_rooms_have_one_user(tmp_path, monkeypatch):
     files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
     users = set()
     for kind in ("bwrap", "unshare"):
-        for _ in range(200):
+        for _ in range(50):
             users |= set(re.findall(r"\b2\d{9}\b", " ".join(isolation.command(kind, files, ["true"]))))
-    assert len(users) == 400
+    assert len(users) == 100
 
 
 ON_LINUX = sys.platform == "linux"  # elsewhere nothing looks at the memory of others
@@ -268,7 +267,8 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
     def question(student, name):
         return sandbox_pool.Question((student, name), lambda: Try((name,)), 1.0, 0.3)
 
-    work = [deque(question(student, name) for name in names) for student in ("ada", "bo", "cy")]
+    students = ("ada", "bo")
+    work = [deque(question(student, name) for name in names) for student in students]
     told = {}
     files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
     ours = subprocess.Popen(["sleep", "600"])  # of the program that asks, and none of the class's business
@@ -276,7 +276,7 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
     assert ours.poll() is None
     ours.kill()
     assert ours.wait() < 0
-    for student in ("ada", "bo", "cy"):
+    for student in students:
         assert {name: told[student, name] for name in names} == {
             **{name: name.encode() for name in names},
             "dies": "class-sandbox-died",
@@ -284,4 +284,4 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
             "floods": "class-sandbox-nonsense",
             **({"swells": "class-sandbox-memory"} if ON_LINUX else {}),
         }
-    assert len(told) == 3 * len(names)
+    assert len(told) == 2 * len(names)

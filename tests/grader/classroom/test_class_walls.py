@@ -138,9 +138,8 @@ def test_without_a_room_nothing_is_run_unless_asked(tmp_path, monkeypatch, capsy
     assert not (tmp_path / "class-report/class.html").exists()
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])
 @pytest.mark.parametrize("inside", ["usr", "elsewhere"])
-def test_a_project_that_lies_where_the_system_does_is_covered(tmp_path, monkeypatch, kind, inside):
+def test_a_project_that_lies_where_the_system_does_is_covered(tmp_path, monkeypatch, inside):
     """What a room shows, in order, never ends with a folder in which a lesson or a solution lies."""
     system = tmp_path / "usr"
     root = (system if inside == "usr" else tmp_path) / "opt/book"
