@@ -125,18 +125,40 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     assert running_with(str(root)) == []
 
 
+PLANT = """
+import importlib.util, marshal, pathlib, sys, time
+code = compile("raise SystemExit('planted')", "x", "exec")
+data = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
+for place in {places!r}:
+    path = pathlib.Path(place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+open({solution!r}, "a").write("#")
+"""
+
+
 @pytest.mark.long
-def test_without_a_sandbox_a_change_is_reported_and_the_rest_is_checked(tmp_path):
-    vandal = f"open({str(tmp_path / 'project/solutions/ch91_pair.py')!r}, 'a').write('#')\n"
-    root, folder = with_honest(tmp_path, honest="", vandal=vandal, exit=EXIT, loop=LOOP, kill=KILL)
+def test_without_a_sandbox_what_is_changed_is_told_and_never_imported_and_the_rest_is_checked(tmp_path):
+    root, folder = with_honest(tmp_path, honest="", exit=EXIT, loop=LOOP, kill=KILL)
+    honest, tag, lesson = right(root, "ch90_one")["ch90_one"], sys.implementation.cache_tag, root / "lessons/ch90_one"
+    cache, solution = root / ".cache/class/ch90_one.double-1.json", root / "solutions/ch91_pair.py"
+    told = [lesson / f"__pycache__/test_exercises.{tag}.pyc", folder / f"honest/__pycache__/ch90_one.{tag}.pyc"]
+    told = [*map(str, [*told, root / ".hidden/x.py"])]
+    planted = PLANT.format(places=[*told, str(cache)], solution=str(solution))
+    hand_in(folder, "planter", ch90_one=f"{honest}\n{planted}")
     done, rows = check_class(folder, root, "--limit", "15", kind="none")
     assert done.returncode == 1
     assert "NOT ISOLATED" in done.stdout and "Files changed" in done.stdout
+    assert all(place in done.stdout for place in [*told, str(solution)]) and not cache.parent.exists()
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert 'role="alert"' in page and "solutions/ch91_pair.py" in page
     assert rows["exit"]["ch90_one.double"] == "broken" and rows["loop"]["ch90_one.double"] == "hung"
     assert all(outcomes(row)[1:3] == ["right", "right"] for row in rows.values())
     assert running_with(str(root)) == []
+    for student in ("planter", "exit", "loop", "kill"):
+        (folder / student / "ch90_one.py").unlink()
+    done, rows = check_class(folder, root, kind="none")
+    assert done.returncode == 0 and rows["honest"]["ch90_one.double"] == "right", done.stdout + done.stderr
 
 
 LATE = """
