@@ -4,17 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from checker_runs import HERE, answer, project
 from learn_answers import BLANKS, solved
-from still_running import running_with, until
+from still_running import DEADLINE, running_with, until
 
 from grader.learn.learn_command import main
 
-DEADLINE = 300.0
 COMMAND = [sys.executable, "-m", "lessons", "learn"]
 
 
@@ -42,13 +40,13 @@ class Terminal:
         """Type keys by their tmux names."""
         self._tmux("send-keys", *keys)
 
-    def until(self, *words: str) -> str:
-        """What is seen once all the words are."""
-        end = time.monotonic() + DEADLINE
-        while not all(word in (seen := self._tmux("capture-pane", "-p")) for word in words):
-            assert time.monotonic() < end, f"never seen: {words}\n{seen}"
-            time.sleep(0.3)
-        return seen
+    def until(self, *words: str) -> None:
+        """Until all the words are seen."""
+
+        def seen() -> str:
+            return self._tmux("capture-pane", "-p")
+
+        assert until(lambda: all(word in seen() for word in words)), f"never seen: {words}\n{seen()}"
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
@@ -95,12 +93,12 @@ class Lines:
         self.process.stdin.write("\n".join(lines) + "\n")
         self.process.stdin.flush()
 
+    def said(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
     def until(self, *words: str) -> None:
         """Until all the words have been said."""
-        end = time.monotonic() + DEADLINE
-        while not all(word in self.path.read_text(encoding="utf-8") for word in words):
-            assert time.monotonic() < end, f"never said: {words}\n{self.path.read_text(encoding='utf-8')}"
-            time.sleep(0.2)
+        assert until(lambda: all(word in self.said() for word in words)), f"never said: {words}\n{self.said()}"
 
     def close(self) -> int:
         """End the input; the exit code."""
@@ -141,7 +139,7 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
     assert until(begun.exists)
     lines.type("q")  # ends it while an answer hangs
     assert lines.process.wait(DEADLINE) == lines.close() == 0
-    said = lines.path.read_text(encoding="utf-8")
+    said = lines.said()
     assert "\x1b" not in said and "Traceback" not in said and said.count("ignored by the checks") == 1
     assert running_with(str(root)) == []
 
