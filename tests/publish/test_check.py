@@ -19,9 +19,17 @@ def quiet(monkeypatch):
     monkeypatch.setattr(style, "check", lambda: [])
 
 
-def test_where_nothing_is_to_be_mended_one_line_says_so(quiet, capsys):
+def test_where_nothing_is_to_be_mended_or_a_file_cannot_be_read_one_line_says_so(quiet, capsys, monkeypatch):
     assert check.main([]) == 0
     assert capsys.readouterr().out.startswith("nothing to fix (")
+
+    # a file that cannot be read is a line
+    def unreadable(*_):
+        raise SyntaxError("invalid syntax (<unknown>, line 3)")
+
+    monkeypatch.setattr(style, "check", unreadable)
+    assert check.main([]) == 1
+    assert capsys.readouterr().out.startswith("the check stops here: invalid syntax (<unknown>, line 3")
 
 
 def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, monkeypatch):
@@ -42,15 +50,6 @@ def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, mo
         "README.md: b: run `make sync`",
         "p.md:3: 上路: «上路了。»; say 发送",
     ]
-
-
-def test_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
-    def unreadable(*_):
-        raise SyntaxError("invalid syntax (<unknown>, line 3)")
-
-    monkeypatch.setattr(style, "check", unreadable)
-    assert check.main([]) == 1
-    assert capsys.readouterr().out.startswith("the check stops here: invalid syntax (<unknown>, line 3")
 
 
 def test_what_the_tools_say_is_a_line_each(tmp_path, monkeypatch):

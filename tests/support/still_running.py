@@ -21,23 +21,13 @@ def until(reached: Callable[[], object], seconds: float = DEADLINE) -> bool:
 
 def left_running(marker: str, seconds: float = 0.0) -> list[int]:
     """The processes that inherited the marker in their environment; none, if all end within `seconds`."""
-
-    def found() -> list[int]:
-        return _all(lambda process: any(marker in value for value in process.environ().values()))
-
-    until(lambda: not found(), seconds)
-    return found()
+    return _left(lambda process: any(marker in value for value in process.environ().values()), seconds)
 
 
 def running_with(*words: str, seconds: float = DEADLINE) -> list[int]:
     """The processes that have all the words, each an argument or a part of one, in their command line; none, if all
     end within `seconds`."""
-
-    def found() -> list[int]:
-        return _all(lambda process: all(any(word in part for part in process.cmdline()) for word in words))
-
-    until(lambda: not found(), seconds)
-    return found()
+    return _left(lambda process: all(any(word in part for part in process.cmdline()) for word in words), seconds)
 
 
 def listening(pid: int) -> set[str]:
@@ -46,10 +36,15 @@ def listening(pid: int) -> set[str]:
     return {c.laddr.ip.removeprefix("::ffff:") for c in found if c.pid == pid and c.status == psutil.CONN_LISTEN}
 
 
-def _all(fits: Callable[[psutil.Process], bool]) -> list[int]:
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):  # it has ended meanwhile, or is another user's
-            if fits(process):
-                found.append(process.pid)
+def _left(fits: Callable[[psutil.Process], bool], seconds: float) -> list[int]:
+    found: list[int] = []
+
+    def none() -> bool:
+        found.clear()
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):  # it has ended meanwhile, or is another user's
+                found.extend([process.pid] if fits(process) else [])
+        return not found
+
+    until(none, seconds)
     return found

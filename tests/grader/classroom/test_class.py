@@ -67,7 +67,6 @@ def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
         (["class"], "nobody has handed in an answers file"),
         (["class", "--lessons", "ch77"], "there is no such chapter"),
         (["class", "--lang", "fr"], "choose one of en, zh-Hans, zh-Hant"),
-        (["class", "--limit", "0"], "a number above 0"),
         (["class", "--memory", "nan"], "a number above 0"),
         (["class", "--jobs", "1.5"], "a number above 0"),
         (["class", "--seed", "-1"], "a whole number"),

@@ -125,18 +125,40 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     assert running_with(str(root)) == []
 
 
+PLANT = """
+import importlib.util, marshal, pathlib, sys, time
+code = compile("raise SystemExit('planted')", "x", "exec")
+data = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
+for place in {places!r}:
+    path = pathlib.Path(place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+open({solution!r}, "a").write("#")
+"""
+
+
 @pytest.mark.long
-def test_without_a_sandbox_a_change_is_reported_and_the_rest_is_checked(tmp_path):
-    vandal = f"open({str(tmp_path / 'project/solutions/ch91_pair.py')!r}, 'a').write('#')\n"
-    root, folder = with_honest(tmp_path, honest="", vandal=vandal, exit=EXIT, loop=LOOP, kill=KILL)
+def test_without_a_sandbox_what_is_changed_is_told_and_never_imported_and_the_rest_is_checked(tmp_path):
+    root, folder = with_honest(tmp_path, honest="", exit=EXIT, loop=LOOP, kill=KILL)
+    honest, tag, lesson = right(root, "ch90_one")["ch90_one"], sys.implementation.cache_tag, root / "lessons/ch90_one"
+    cache, solution = root / ".cache/class/ch90_one.double-1.json", root / "solutions/ch91_pair.py"
+    told = [lesson / f"__pycache__/test_exercises.{tag}.pyc", folder / f"honest/__pycache__/ch90_one.{tag}.pyc"]
+    told = [*map(str, [*told, root / ".hidden/x.py"])]
+    planted = PLANT.format(places=[*told, str(cache)], solution=str(solution))
+    hand_in(folder, "planter", ch90_one=f"{honest}\n{planted}")
     done, rows = check_class(folder, root, "--limit", "15", kind="none")
     assert done.returncode == 1
     assert "NOT ISOLATED" in done.stdout and "Files changed" in done.stdout
+    assert all(place in done.stdout for place in [*told, str(solution)]) and not cache.parent.exists()
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert 'role="alert"' in page and "solutions/ch91_pair.py" in page
     assert rows["exit"]["ch90_one.double"] == "broken" and rows["loop"]["ch90_one.double"] == "hung"
     assert all(outcomes(row)[1:3] == ["right", "right"] for row in rows.values())
     assert running_with(str(root)) == []
+    for student in ("planter", "exit", "loop", "kill"):
+        (folder / student / "ch90_one.py").unlink()
+    done, rows = check_class(folder, root, kind="none")
+    assert done.returncode == 0 and rows["honest"]["ch90_one.double"] == "right", done.stdout + done.stderr
 
 
 LATE = """
@@ -220,9 +242,8 @@ def test_files_count_as_memory(tmp_path, kind):
     done, rows = check_class(folder, root, "--limit", "60", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")
-    assert "The kernel refuses everything that would outlast" in (tmp_path / "class-report/class.html").read_text(
-        encoding="utf-8"
-    )
+    page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
+    assert "The kernel refuses everything that would outlast" in page
 
 
 def test_no_two_rooms_have_one_user(tmp_path, monkeypatch):
@@ -230,9 +251,9 @@ def test_no_two_rooms_have_one_user(tmp_path, monkeypatch):
     files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
     users = set()
     for kind in ("bwrap", "unshare"):
-        for _ in range(200):
+        for _ in range(50):
             users |= set(re.findall(r"\b2\d{9}\b", " ".join(isolation.command(kind, files, ["true"]))))
-    assert len(users) == 400
+    assert len(users) == 100
 
 
 ON_LINUX = sys.platform == "linux"  # elsewhere nothing looks at the memory of others
@@ -268,7 +289,8 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
     def question(student, name):
         return sandbox_pool.Question((student, name), lambda: Try((name,)), 1.0, 0.3)
 
-    work = [deque(question(student, name) for name in names) for student in ("ada", "bo", "cy")]
+    students = ("ada", "bo")
+    work = [deque(question(student, name) for name in names) for student in students]
     told = {}
     files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
     ours = subprocess.Popen(["sleep", "600"])  # of the program that asks, and none of the class's business
@@ -276,7 +298,7 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
     assert ours.poll() is None
     ours.kill()
     assert ours.wait() < 0
-    for student in ("ada", "bo", "cy"):
+    for student in students:
         assert {name: told[student, name] for name in names} == {
             **{name: name.encode() for name in names},
             "dies": "class-sandbox-died",
@@ -284,4 +306,4 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
             "floods": "class-sandbox-nonsense",
             **({"swells": "class-sandbox-memory"} if ON_LINUX else {}),
         }
-    assert len(told) == 3 * len(names)
+    assert len(told) == 2 * len(names)

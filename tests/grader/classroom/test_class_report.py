@@ -30,15 +30,8 @@ def course(outcomes, lang="en"):
 def large(lang):
     rng = random.Random(1)
     exercises = [f"ch{n:02}_chapter.exercise_with_a_name_{k}" for n in range(1, 17) for k in range(4)]
-    names = [
-        "Ada",
-        "Bo",
-        "李雷",
-        "José Ångström",
-        "O'Neil",
-        *(f"student {n}" for n in range(24)),
-        "<script>alert(1)</script> with a long name that does not end soon at all",
-    ]
+    names = ["Ada", "Bo", "李雷", "José Ångström", "O'Neil", *(f"student {n}" for n in range(24))]
+    names += ["<script>alert(1)</script> with a long name that does not end soon at all"]
     drawn = {s: {e: Outcome(rng.choice(OUTCOMES), message="said\n" + "long " * 60) for e in exercises} for s in names}
     return course(drawn, lang)
 

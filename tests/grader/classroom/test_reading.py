@@ -119,10 +119,6 @@ def test_memory_files_count_though_nobody_maps_them():
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="no limit on memory elsewhere")
 
 
-def full():
-    return len(bytearray(3 << 30)) and "so much"
-
-
 def too_deep():
     found = []
     for _ in range(100_000):
@@ -136,27 +132,21 @@ def test_what_the_function_returns_comes_back():
 
 
 @pytest.mark.parametrize(
-    "function",
+    ("function", "seconds"),
     [
-        lambda: 1 / 0,
-        sys.exit,
-        lambda: os._exit(0),
-        lambda: os.kill(os.getpid(), signal.SIGKILL),
-        lambda: "x" * (reading.LARGEST + 1),
-        lambda: object(),
-        too_deep,
-        pytest.param(full, marks=LINUX),
+        (lambda: 1 / 0, 300),
+        (sys.exit, 300),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), 300),
+        (lambda: "x" * (reading.LARGEST + 1), 300),
+        (lambda: object(), 300),
+        (too_deep, 300),
+        pytest.param(lambda: len(bytearray(3 << 30)) and "so much", 300, marks=LINUX),
+        (lambda: time.sleep(10_000), 0.5),
     ],
 )
-def test_who_does_not_come_to_the_end_is_nothing(function):
+def test_who_does_not_come_to_the_end_is_nothing(function, seconds):
     before = children()
-    assert reading.apart(function, seconds=300, memory=1) is None
-    assert children() == before
-
-
-def test_who_takes_too_long_is_ended():
-    before = children()
-    assert reading.apart(lambda: time.sleep(10_000), seconds=0.5, memory=1) is None
+    assert reading.apart(function, seconds=seconds, memory=1) is None
     assert children() == before
 
 

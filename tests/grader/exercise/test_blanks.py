@@ -70,29 +70,19 @@ def twice(x):
 '''
     + THRICE
 )
-ENGLISH = (
-    '''"""The exercises of ch95_small.
-
-Write your answers here. This file is yours: what you write is never overwritten.
-"""
-
-import jax  # noqa: F401 (for your answers)
-
-
-def twice(x):
-    """Double x,
-    all of it.
-
-    Returns 2 x.
-    """
-    # TODO: add,
-    # or multiply.
-    y = x  # a copy
-    # It is x still.
-    return y
-'''
-    + THRICE
+IN_CHINESE = [
+    "\n本章的练习。\n\n请在你自己的副本 answers/ch95_small.py 里作答，本文件保持原样。\n",
+    "\n    把 x 加倍，\n    全部加倍。返回 2 x。\n",
+    "    # TODO：相加，\n    # 也可以相乘。\n",
+    "    # 仍然是 x。\n",
+]
+ENGLISH = EXERCISES.replace(
+    "Work on your copy, answers/ch95_small.py; this file stays as it is.",
+    "Write your answers here. This file is yours: what you write is never overwritten.",
 )
+for said in IN_CHINESE:
+    assert said in ENGLISH
+    ENGLISH = ENGLISH.replace(said, "")
 TRADITIONAL = """["this file"]
 statement.zh-Hant = "本章的練習。\\n\\n請在你自己的副本 answers/ch95_small.py 裡作答。"
 [twice]

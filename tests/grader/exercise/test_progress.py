@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import pytest
 from checker_runs import HERE, answer, check, project
+from learn_answers import silent
 
 from grader.exercise import progress
 from grader.learn.overview import Course
@@ -55,7 +55,7 @@ def test_two_that_save_at_once_lose_nothing(folder):
 
 
 def test_a_kill_while_saving_loses_nothing(folder):
-    for n in range(4):
+    for n in range(3):
         process = saving(folder, "a", "endless")
         assert process.stdout is not None and process.stdout.readline() == "at it\n"
         time.sleep(0.022 * n)  # at another place of it each time
@@ -99,13 +99,7 @@ def test_the_learners_screen_says_it_once(tmp_path):
     root, sentences = project(tmp_path), []
     (root / "answers").mkdir()
     (root / "answers/.state.json").mkdir()  # nothing can take its place
-    view = SimpleNamespace(
-        exercise_changed=lambda: None,
-        verdict_changed=lambda: None,
-        progress_changed=lambda: None,
-        show_message=sentences.append,
-    )
-    session = Session(Course(root, "en"), view, 20, 2)
+    session = Session(Course(root, "en"), silent(sentences.append), 20, 2)
     session.go("ch90_one.total")
     session.go("ch90_one.double")
     assert [s.partition(",")[0] for s in sentences] == ["answers/.state.json"] and "could not" in sentences[0]

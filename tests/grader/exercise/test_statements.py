@@ -50,6 +50,10 @@ def test_what_a_paragraph_is_about_is_code():
     assert "`sent[i][j]` is" in markdown("sent: sent[i][j] is a number.", ["sent"])
     shown = markdown(ENGLISH, ["x", "w", "b"]).split("\n\n")
     assert shown[2].startswith("`w` and `b`: `f32[m]`, see") and shown[6].startswith("`norm`: `f32[]`, of all.")
+    text = "x: f32[n, m]; w: f32[m], and\nb: f32[m].\ny: cut by P(('x', 'y'), None).\nReturns (out, b - y)."
+    shown = markdown(text, ["x", "w", "b", "y"]).split("\n\n")  # a paragraph ends with its sentence
+    assert shown[0] == "`x`: `f32[n, m]`; `w`: `f32[m]`, and\n`b`: `f32[m]`."
+    assert shown[1:] == ["`y`: cut by `P(('x', 'y'), None)`.", "Returns `(out, b - y)`."]
     # a type with a line end in it is the same type
     assert typed('P(("x", "y"),\n    None) and bool[n,\n    m]') == {'P(("x", "y"), None)', "bool[n, m]"}
 

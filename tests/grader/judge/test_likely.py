@@ -1,36 +1,31 @@
 """A known mistake is named where it agrees on every case, and called likely where it does as far as the cases tell."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from checker_runs import answer, check, project
-from near_cases import E, case
+from checker_runs import answer, check, lesson, project, verdict_on
+from near_cases import E, case, result, spec_of
 
 from grader.exercise.exercises import Catalogue
-from grader.exercise.spec import Settings, Spec
 from grader.judge.alike import agreement
 from grader.judge.mistakes import _likely
-from grader.run import checking
 from grader.run.mistakes_seen import Notes
-from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
+from grader.see.observation import Failure, Observation
 
-SPEC = Spec("ch90_one", "f", Path(), lambda rng: [])
 RAISED = Observation((), failure=Failure("ValueError", "need at least one array"))
 
 
-def seen(*values, name="f"):
-    cases = tuple(RAISED if value is RAISED else case(value) for value in values)
-    return [ProcessResult("ok", FileObservation(functions={name: cases}))]
+def seen(values, name="f"):
+    return [result((RAISED if value is RAISED else case(value) for value in values), name)]
 
 
 def likely(answer, right, **mistakes):
     solution = [[case(value) for value in right]]
-    found = {
-        name: agreement(SPEC, solution, seen(*answer), (seen(*values, name=name), name, ""))
-        for name, values in mistakes.items()
-    }
-    return _likely(found)
+    return _likely(
+        {
+            name: agreement(spec_of(), solution, seen(answer), (seen(values, name), name, ""))
+            for name, values in mistakes.items()
+        }
+    )
 
 
 def test_an_error_on_an_edge_does_not_hide_a_mistake():
@@ -75,33 +70,27 @@ def test_an_id_or_a_word_may_be_the_same_by_accident():
         assert likely([*wrong[:2], RAISED], right, other=wrong) is not None
 
 
-CHAPTER = {
-    "exercises.py": "def half(x):\n    raise NotImplementedError\n",
-    "test_exercises.py": "def test_half(check):\n"
-    "    check(lambda rng: [(4.0,), (7.0,), (0.0,)], oracle=lambda x: x / 2, values='seconds')\n",
-    "mistakes.py": "def half__whole(x):\n    return float(x // 2)\n\n\ndef half__twice(x):\n    return 2 * x\n",
-    "words.toml": '[half.mistakes.twice]\nname = { en = "twice", zh-Hans = "两倍" }\n'
-    'text = { en = "It is doubled.", zh-Hans = "乘了二。" }\n',
-}
+TWICE = """[half.mistakes.twice]
+name = { en = "twice", zh-Hans = "两倍" }
+text = { en = "It is doubled.", zh-Hans = "乘了二。" }
+"""
 
 
-def told(root, chapter, solution, given):
-    """What a learner reads, in English and in Chinese, and the verdict."""
-    folder = root / "lessons" / "ch97_half"
-    folder.mkdir(parents=True)
-    for name, text in chapter.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    for where, body in (("solutions", solution), ("answers", given)):
-        (root / where).mkdir()
-        (root / where / "ch97_half.py").write_text(f"def half(x):\n    return {body}\n")
-    check = checking.begin(Catalogue(root / "lessons").spec("ch97_half.half"), Settings(root / "answers", 7))
-    verdict = checking.finish(check)
-    return verdict, *(checking.in_words(check, lang).splitlines() for lang in ("en", "zh-Hans"))
+def told(root, right, given, mistakes):
+    """The verdict, and what a learner reads in English and in Chinese."""
+    blank, tests = "raise NotImplementedError", "check(lambda rng: [(4.0,), (7.0,), (0.0,)], values='seconds')"
+    function = "def half(x):\n    {}\n".format
+    tests = f"def test_half(check):\n    {tests}\n"
+    lesson(root, "ch97_half", function(blank), function(f"return {right}"), tests, mistakes, TWICE)
+    answer(root, "ch97_half", function(f"return {given}"))
+    verdict, said = verdict_on(root, "ch97_half.half")
+    return verdict, said["en"], said["zh-Hans"]
 
 
 def test_a_learner_reads_that_it_is_only_likely(tmp_path):
     """The error on 0 is the answer's own; what it does otherwise is a known mistake, which is shown where it tells."""
-    verdict, english, chinese = told(tmp_path, CHAPTER, "x / 2", "2 * x if 1 / x else 0.0")
+    mistakes = "def half__whole(x):\n    return float(x // 2)\n\n\ndef half__twice(x):\n    return 2 * x\n"
+    verdict, english, chinese = told(tmp_path / "a", "x / 2", "2 * x if 1 / x else 0.0", mistakes)
     assert (verdict.outcome, verdict.mistake, verdict.likely) == ("wrong", None, "half__twice")
     assert english == [
         "As far as this case shows, this looks like: twice — It is doubled.",
@@ -110,14 +99,9 @@ def test_a_learner_reads_that_it_is_only_likely(tmp_path):
         "expected  2.0",
     ]
     assert chinese[0] == "就这个例子看，像是：两倍——乘了二。"
-
-
-def test_of_a_mistake_that_is_made_in_one_part_only_nothing_is_said_that_is_of_the_others(tmp_path):
-    chapter = CHAPTER | {
-        "test_exercises.py": CHAPTER["test_exercises.py"].replace("x / 2", "(x / 2, x)"),
-        "mistakes.py": "def half__twice(x):\n    return 2 * x, 2 * x\n",
-    }
-    verdict, english, chinese = told(tmp_path, chapter, "x / 2, x", "2 * x, x")
+    # of a mistake that is made in one part only nothing is said that is of the others
+    mistakes = "def half__twice(x):\n    return 2 * x, 2 * x\n"
+    verdict, english, chinese = told(tmp_path / "b", "x / 2, x", "2 * x, x", mistakes)
     assert (verdict.outcome, verdict.likely) == ("wrong", "half__twice")
     assert english[0] == "As far as this case shows, this looks like: twice, in the parts that are wrong."
     assert chinese[0] == "就这个例子看，出错的部分像是：两倍。"

@@ -67,39 +67,30 @@ def test_each_part_of_a_value_has_its_meaning_and_one_that_there_is_not_is_refus
         check(lambda rng: [], meaning="id")
 
 
-def test_bits_are_not_taken_for_devices():
-    """8 times as many in each case, and only one of the meshes has 8 devices."""
+def test_bits_are_not_taken_for_devices_and_a_mean_over_different_meshes_is_another_fraction_each_time():
+    # 8 times as many in each case, and only one of the meshes has 8 devices
     args = [(GRID,), (jax.make_mesh((4,), ("x",), devices=jax.devices()[:4]),)]
     mine, right = ([case(n, a) for n, a in zip(ns, args, strict=True)] for ns in ([800, 160], [100, 20]))
     assert diagnosis([mine], [right], values="bytes") == Message("times", {"c": "8"})
-
-
-def test_a_mean_over_different_meshes_is_another_fraction_each_time():
-    """Floats, too: half of it on two devices, a quarter on four."""
+    # floats, too: half of it on two devices, a quarter on four
     assert of_values([1.25, 0.75], [2.5, 3.0]) == Message("fraction", {"n": 2})
     assert of_values([7.5, 6.0], [2.5, 3.0]) == Message("multiple", {"n": 3})
     assert of_values([1.25, 0.7], [2.5, 3.0]) is None
 
 
-def marked(right, *places):
-    """E with other numbers in these rows."""
+def marked(right, places):
+    """The same with other numbers in these rows."""
     other = np.array(right)
-    for place in places:
-        other[place] = RNG.normal(size=other[place].shape)
+    other[places] = RNG.normal(size=other[places].shape)
     return other
 
 
-PADDED = np.vstack([E, np.zeros((3, 5), np.float32)])
-
-
-def test_devices_whose_parts_are_wrong_are_named():
-    found = of_values([rows(marked(E, *range(0, 4), *range(8, 12)))], [rows(E)])
+def test_devices_whose_parts_are_wrong_and_padding_that_is_not_zero_are_named():
+    found = of_values([rows(marked(E, [0, 1, 2, 3, 8, 9, 10, 11]))], [rows(E)])
     assert found == Message("some-devices", {"wrong": (0, 1, 4, 5), "right": (2, 3, 6, 7)})
-
-
-def test_padding_that_is_not_zero_is_called_padding():
-    assert of_values([marked(PADDED, 17, 18)], [PADDED]) == Message("padding", {"axis": 0, "k": 3})
-    assert of_values([np.vstack([E, E[-1:], E[-1:], E[-1:]])], [PADDED]) == Message("padding", {"axis": 0, "k": 3})
+    padded = np.vstack([E, np.zeros((3, 5), np.float32)])
+    for wrong in (marked(padded, [17, 18]), np.vstack([E, E[-1:], E[-1:], E[-1:]])):
+        assert of_values([wrong], [padded]) == Message("padding", {"axis": 0, "k": 3})
 
 
 def test_what_is_shown_of_parts_and_of_numbers():

@@ -4,7 +4,7 @@ import re
 
 import jax
 import numpy as np
-from checker_runs import answer, check, project
+from checker_runs import answer, check, lesson, project
 from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows, spec_of
 
 from grader.exercise.spec import Budget
@@ -78,9 +78,8 @@ def test_what_costs_too_much_and_of_collectives_only_what_is_so():
     summed = of_bills([("all-reduce", 4, 1), ("all-gather", 4, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4)
     assert summed == Message("budget-op", {"op": "all-gather", "right": "all-reduce"})
     # Two rounds of eight turns where seven are enough: 16 permutes instead of 14, not one after the loop.
-    turns = of_bills(
-        [("collective-permute", 4, 8)] * 2, [("collective-permute", 4, 1)] * 14, {"collective-permute"}, 56
-    )
+    op = "collective-permute"
+    turns = of_bills([(op, 4, 8)] * 2, [(op, 4, 1)] * 14, {op}, 56)
     assert turns == Message("budget-more", {"count": 16, "enough": 14})
 
 
@@ -108,9 +107,7 @@ def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
     wide = of((E.astype(np.float64), E > 0), (E, E > 0))
     assert wide == Message("dtype", {"got": "float64", "expected": "float32"})
     assert of((E > 0, E), (E, E > 0)) == Message("elements-order")
-
-
-def test_the_elements_of_one_part_are_in_another_order_only_where_all_else_is_right():
+    # the elements of one part are in another order only where all else is right
     right = ((16, 1), "x", (4, 2))
     assert of(((1, 16), "x", (4, 2)), right) == Message("elements-order")
     for wrong in (((1, 16), "y", (4, 2)), ((1, 16), "x", (2, 8)), ((1, 16), "y", (8, 8))):
@@ -172,6 +169,7 @@ def _check(check):
         return [(jax.numpy.asarray(rng.normal(size=n).astype(np.float32)),) for n in (8, 16)]
     check(cases, on_device=True)
 """
+BODIES = "raise NotImplementedError", "return 2 * x"
 LEFT = {
     "right": "def right(x):\n    return x + x",
     "shown": "def shown(x):\n    print(x)\n    assert x.addressable_shards\n    return x + x",
@@ -185,15 +183,9 @@ LEFT = {
 
 def test_a_learner_reads_it(tmp_path):
     root = project(tmp_path)
-    lesson = root / "lessons" / "ch96_left"
-    lesson.mkdir()
-    for path, body in (
-        (lesson / "exercises.py", "raise NotImplementedError"),
-        (root / "solutions/ch96_left.py", "return 2 * x"),
-    ):
-        path.write_text("".join(f"def {n}(x):\n    {body}\n\n\n" for n in LEFT))
+    blanks, solved = ("".join(f"def {n}(x):\n    {b}\n\n\n" for n in LEFT) for b in BODIES)
     tests = "".join(f"\ndef test_{n}(check):\n    _check(check)\n" for n in LEFT)
-    (lesson / "test_exercises.py").write_text(TRACED + tests)
+    lesson(root, "ch96_left", blanks, solved, TRACED + tests)
     answer(root, "ch90_one", NEARLY)
     answer(root, "ch96_left", "import jax\nimport numpy as np\n\n" + "\n\n\n".join(LEFT.values()) + "\n")
     left = "leave the devices during the computation"

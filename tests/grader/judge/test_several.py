@@ -1,30 +1,18 @@
 """Two known mistakes in one answer: named together where each place, case or number says so, and only there."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from near_cases import case, result, spec_of
 
-from grader.exercise.spec import Spec
 from grader.judge.several import together
-from grader.see.observation import FileObservation, Observation, ProcessResult
-from grader.see.packing import pack
 
 RNG = np.random.default_rng(5)
 X = [RNG.normal(size=4) for _ in range(3)]
 
 
-def seen(name, values):
-    cases = tuple(Observation((), pack(value)) for value in values)
-    return [ProcessResult("ok", FileObservation(functions={name: cases}))]
-
-
 def named(right, answer, **mistakes):
-    spec = Spec("ch90_one", "f", Path(), lambda rng: [])
-    every = {f"f__{name}": seen(f"f__{name}", values) for name, values in mistakes.items()}
-    solution = [result.cases("f") for result in seen("f", right)]
-    found = together(spec, solution, seen("f", answer), every, list(every))
-    return tuple(name.removeprefix("f__") for name in found)
+    every = {name: [result(map(case, values), name)] for name, values in mistakes.items()}
+    return together(spec_of(), [[*map(case, right)]], [result(map(case, answer))], every, list(every))
 
 
 def test_each_key_is_wrong_as_one_of_them_is():

@@ -1,32 +1,30 @@
 """Which of several things that went wrong is told."""
 
 import base64
-from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 from jax import P
+from near_cases import judged, result, spec_of
 
-from grader.exercise.spec import Spec
 from grader.judge.compare import copies
 from grader.judge.verdict import Verdict, judge
 from grader.messages import say
 from grader.say.explain import explain
 from grader.see.array_values import Array, Block, Placement
 from grader.see.left_behind import Change
-from grader.see.observation import Failure, FileObservation, Observation, ProcessResult, Traffic
+from grader.see.observation import Failure, Observation, ProcessResult, Traffic
 from grader.see.packing import pack
 from grader.see.values import Int
 
-SPEC = Spec("ch90_pair", "f", Path("lessons/ch90_pair"), lambda rng: [], processes=2, devices=4)
+SPEC = spec_of(processes=2, devices=4)
 RIGHT = Observation((), Int(1))
 
 
 def seen(*cases):
-    return ProcessResult("ok", FileObservation(functions={"f": cases}))
+    return result(cases)
 
 
 def failed(words, kind="KeyError"):
@@ -34,34 +32,29 @@ def failed(words, kind="KeyError"):
 
 
 def told(*answer):
-    return judge(SPEC, Verdict("ch90_pair.f", ""), [[RIGHT, RIGHT]] * 2, list(answer), "f", limit=20.0)
+    return judge(SPEC, Verdict("ch90_one.f", ""), [[RIGHT, RIGHT]] * 2, list(answer), "f", limit=20.0)
 
 
 HUNG = ProcessResult("hung", text="…", seconds=9.0)
 TIMED_OUT = failed("Gloo: Timed out", "JaxRuntimeError")
 
 
-def test_of_two_processes_the_one_is_told_whose_fault_it_is():
+def test_of_two_processes_the_one_is_told_whose_fault_it_is_and_which_argument_was_changed():
     verdict = told(HUNG, seen(RIGHT, failed("own")))  # why the other hung
     assert (verdict.outcome, verdict.reason, verdict.process, verdict.case) == ("wrong", "raised", 1, 1)
     verdict = told(HUNG, seen(RIGHT, TIMED_OUT))  # it only waited in vain
     assert (verdict.outcome, verdict.reason, verdict.process) == ("hung", "hung-alone", 0)
     verdict = told(seen(RIGHT, TIMED_OUT), seen(RIGHT, failed("own")))
     assert (verdict.outcome, verdict.reason, verdict.process) == ("wrong", "raised", 1)
-
-
-def test_arguments_are_counted_from_0():
+    # arguments are counted from 0
     changed = Observation((), Int(1), changed=Change(argument=0))
     because = told(seen(changed, changed), seen(RIGHT, RIGHT)).because
     assert "argument 0 (counted from 0) has been changed" in say(because.key, "en", **because.values)
     assert "第 0 个参数（从 0 数起）被改动了" in say(because.key, "zh-Hans", **because.values)
 
 
-ONE = Spec("ch90_one", "f", Path("lessons/ch90_one"), lambda rng: [], work=True)
-
-
-def alone(case, right):
-    return judge(ONE, Verdict("ch90_one.f", ""), [[right]], [seen(case)], "f")
+def alone(case, right, work=True):
+    return judged([case], [right], work=work)
 
 
 def computes(flops):
@@ -74,9 +67,7 @@ def test_half_as_much_again_is_allowed_and_no_more_and_only_where_it_is_asked_fo
     because = alone(computes(400), computes(100)).because
     assert "4.0 times its share: 400 FLOPs" in say(because.key, "en", **because.values)
     assert "4.0 倍" in say(because.key, "zh-Hans", **because.values)
-    spec = replace(ONE, work=False)
-    verdict = judge(spec, Verdict("ch90_one.f", ""), [[computes(100)]], [seen(computes(400))], "f")
-    assert verdict.outcome == "right"
+    assert alone(computes(400), computes(100), work=False).outcome == "right"
 
 
 def test_who_sends_nothing_where_something_has_to_be_sent_has_divided_nothing():
@@ -107,10 +98,10 @@ def test_copies_that_differ_by_more_than_rounding_are_wrong_before_anything_else
         drifted = Observation((), Array("float32", (2,), copies=held, **about))
         verdict = alone(drifted, right)
         assert verdict.outcome == outcome
-    text = explain(ONE, verdict, 20.0, 2.0, "en")
+    text = explain(spec_of(), verdict, 20.0, 2.0, "en")
     assert "at [1] device 0 holds 2 and device 1 holds 2.5" in text
     assert "got       f32[2]" in text
-    assert "在 [1] 处，设备 0 上是 2，设备 1 上是 2.5" in explain(ONE, verdict, 20.0, 2.0, "zh-Hans")
+    assert "在 [1] 处，设备 0 上是 2，设备 1 上是 2.5" in explain(spec_of(), verdict, 20.0, 2.0, "zh-Hans")
 
 
 @pytest.mark.parametrize("spec", [P(), P("a")])

@@ -3,11 +3,10 @@
 import asyncio
 import itertools
 import json
-from types import SimpleNamespace
 
 import pytest
 from checker_runs import SAMPLE, answer, project
-from learn_answers import solved
+from learn_answers import silent, solved
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -91,18 +90,23 @@ def test_n_steps_from_a_right_answer_to_the_next_that_is_not(tmp_path):
     assert c.following() == "ch90_one.double"
 
 
-def test_what_is_known_survives_a_restart_until_the_file_changes(tmp_path):
+def test_what_is_known_survives_a_restart_until_the_file_changes_and_the_block_is_that_of_pytest(tmp_path):
     c = course(project(tmp_path))
     c.note(verdict(tmp_path, "ch90_one.double", "right"))
     c.note(verdict(tmp_path, "ch91_pair.everybody", "wrong"))
     c.go("ch90_one.count_to")
-    again = Course(tmp_path, "en")
+    again = Course(tmp_path, "zh-Hans")
     assert again.current == "ch90_one.count_to"
     assert again.outcomes == {"ch90_one.double": "right", "ch91_pair.everybody": "wrong"}
     state = json.loads((tmp_path / "answers/.state.json").read_text())
     assert progress.cached_outcome(tmp_path / "answers", "ch90_one.double", state) == "right"
     answer(tmp_path, "ch90_one", BLANKS.read_text() + "\n")
     assert Course(tmp_path, "en").outcomes == {"ch91_pair.everybody": "wrong"}
+    # the block is that of pytest
+    again.note(verdict(tmp_path, "ch90_one.double", "wrong", "一\n二"))
+    block = again.block("ch90_one.double")
+    assert (block.word, block.lines) == ("有误", ["一", "二"])
+    assert block.heading == "ch90_one/double · 两倍 · answers/ch90_one.py:7"
 
 
 def reply(session, exercise, outcome, answer):
@@ -111,13 +115,7 @@ def reply(session, exercise, outcome, answer):
 
 def test_a_reply_on_what_was_there_before_is_no_verdict_on_what_is_saved_by_then(tmp_path):
     c = course(project(tmp_path))
-    silent = SimpleNamespace(
-        exercise_changed=lambda: None,
-        verdict_changed=lambda: None,
-        progress_changed=lambda: None,
-        show_message=lambda sentence: None,
-    )
-    session = Session(c, silent, limit=20, memory=2)  # its checker is not started: the replies are ours
+    session = Session(c, silent(), limit=20, memory=2)  # its checker is not started: the replies are ours
     before = fingerprint(tmp_path, "ch90_one.count_to")
     session._texts["ch90_one"] = session._read("ch90_one")
     session._check("ch90_one.count_to")
@@ -130,14 +128,6 @@ def test_a_reply_on_what_was_there_before_is_no_verdict_on_what_is_saved_by_then
         assert session._checked == exercise
         reply(session, exercise, outcome, fingerprint(tmp_path, exercise))
     assert session._checked == "ch90_one.count_to"
-
-
-def test_the_block_is_that_of_pytest(tmp_path):
-    c = course(project(tmp_path), "zh-Hans")
-    c.note(verdict(tmp_path, "ch90_one.double", "wrong", "一\n二"))
-    block = c.block("ch90_one.double")
-    assert (block.word, block.lines) == ("有误", ["一", "二"])
-    assert block.heading == "ch90_one/double · 两倍 · answers/ch90_one.py:7"
 
 
 def test_a_statement_in_each_language(tmp_path):
@@ -165,9 +155,7 @@ def test_lines_fit_and_nothing_is_lost():
         lines = wrapped(Content(text), width).plain.split("\n")
         assert all(cell_len(line) <= width and line[0] not in "，。？；）" for line in lines)
         assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-
-
-def test_chinese_breaks_between_characters_and_english_between_words():
+    # Chinese breaks between characters, English between words
     assert breaks("设备之间必须通信", 8) == [4]
     assert breaks("设备之间，必须", 8) == [3]  # the comma stays with the character before it
     assert breaks("one two three", 8) == [8]

@@ -49,20 +49,16 @@ def test_it_takes_what_the_answer_uses_and_nothing_else():
     assert "big =" not in file.text.split("def")[0] and "demo" not in file.text and "os.path" not in file.text
 
 
-def test_what_ran_last_counts():
+def test_what_ran_last_counts_and_values_are_those_of_now():
     kernel = Kernel("def answer():\n    return 1", "def answer():\n    return 2")
     assert value(kernel.gather("answer"), "answer") == 2
     kernel.run("def answer():\n    return 1")
     assert value(kernel.gather("answer"), "answer") == 1
-
-
-def test_plain_values_are_those_of_now():
+    # plain values are those of now
     kernel = Kernel("table = {}", "for k in range(3):\n    table[k] = k * k", "n = 1", "n += 4")
     kernel.run("def answer():\n    return table, n")
     assert value(kernel.gather("answer"), "answer") == ({0: 0, 1: 1, 2: 4}, 5)
-
-
-def test_other_values_come_from_their_assignment_and_what_that_needs():
+    # other values come from their assignment and what that needs
     kernel = Kernel("from fractions import Fraction\ndef half(n):\n    return Fraction(n, 2)", "h = half(3)")
     kernel.run("def half(n):\n    return Fraction(n, 2)").run("def answer(n=h):\n    return n + h")
     assert value(kernel.gather("answer"), "answer") == 3
@@ -102,9 +98,7 @@ def test_an_answer_whose_cell_did_not_run_is_none():
         Kernel("def other(): pass").gather("answer")
     with pytest.raises(NotRun):
         Kernel("def answer(): pass", "del answer").gather("answer")
-
-
-def test_the_pages_own_function_is_no_answer():
+    # nor is the page's own function
     cell = "def answer():\n    return 1"
     with pytest.raises(NotRun):
         Kernel(cell).gather("answer", shown=f"# %% cell\n{cell}\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bad_answers import BAD, BLANK, ENDS, FAULTY, FILES, GOOD, PAIRS, TOP, WILD
-from checker_runs import TESTS, answer, check, project
+from checker_runs import TESTS, answer, check, lesson, project
 from still_running import DEADLINE, left_running, until
 
 SAID = (
@@ -28,13 +28,6 @@ def _check(check):
     check(lambda rng: [(float(n),) for n in rng.integers(1, 99, 2)])
 """
 ONLY = "def test_only(check):\n    check(lambda rng: [(2.0,), (3.0,)], oracle=lambda x: 2 * x)\n"
-
-
-def lesson(root: Path, name: str, blanks: str, solution: str, tests: str) -> None:
-    (root / "lessons" / name).mkdir()
-    (root / "lessons" / name / "exercises.py").write_text(blanks)
-    (root / "lessons" / name / "test_exercises.py").write_text(tests)
-    (root / "solutions" / f"{name}.py").write_text(solution)
 
 
 def answers(root: Path, name: str, table: dict, tests: str = TESTS, form: str = "def {}(x):\n    {}") -> None:
@@ -120,15 +113,8 @@ def test_an_interrupted_run_has_its_report_and_leaves_nothing(bad, tmp_path, num
     marker = f"interrupted-{os.getpid()}"
     report = tmp_path / "report.json"
     env = os.environ | {"MARKER_OF_TEST": marker, "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "lessons/ch90_one",
-        "--answers=int",
-        f"--report={report}",
-        "--limit=1000",
-    ]
+    options = ["lessons/ch90_one", "--answers=int", f"--report={report}", "--limit=1000"]
+    command = [sys.executable, "-m", "pytest", *options]
     run = subprocess.Popen(command, cwd=bad, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     until(lambda: report.exists() and "double" in report.read_text())
     run.send_signal(number)

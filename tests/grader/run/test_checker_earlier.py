@@ -54,7 +54,6 @@ def test_what_comes_by_another_way_than_def_is_not_added(root):
     others = MINE.replace("double", "total") + "\n\ndef count_to(n):\n    return n\n\n\n"
     for line in [
         "double = lambda x: 2 * x",
-        "from elsewhere import thrice as double",
         "from elsewhere import *",
         "if True:\n    def double(x): return 2 * x",
         "globals()['double'] = 1",

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from checker_runs import HERE, answer, check, project
+from checker_runs import HERE, answer, check, project, verdict_on
 
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
@@ -61,6 +61,6 @@ def test_no_process_for_an_answer_is_one_sentence(root, monkeypatch):
 
     answer(root, "ch90_one", "def double(x):\n    return 2 * x\n")
     monkeypatch.setattr(checking.forked, "start", refuse)
-    check = checking.begin(Catalogue(root / "lessons").spec("ch90_one.double"), Settings(root / "answers", 1))
-    assert checking.finish(check).outcome == "broken"
-    assert checking.in_words(check, "en").startswith("No process could be started (Resource temporarily unavailable): ")
+    verdict, said = verdict_on(root, "ch90_one.double")
+    assert verdict.outcome == "broken"
+    assert said["en"][0].startswith("No process could be started (Resource temporarily unavailable): ")

@@ -66,20 +66,16 @@ def test_these_are_the_same_and_these_differ_and_it_is_said_in_what():
     assert [one and one.kind for one in found] == [kind for *_, kind in other]
 
 
-def test_the_place_of_the_first_difference_is_named():
+def test_the_first_difference_is_named_an_oracle_is_less_strict_and_an_array_on_the_host_has_no_placement():
     got, expected = ({"w": [jnp.zeros(2), jnp.array([1.0, last])]} for last in (2.0, 1.0))
     found = difference(pack(got), pack(expected), 1e-5)
     assert found is not None
     assert (found.path, found.at, found.numbers) == ("['w'][1]", "[1]", ("2", "1"))
-
-
-def test_an_oracle_may_be_of_another_precision_but_not_of_another_shape():
+    # an oracle may be of another precision, but not of another shape
     assert difference(pack(jnp.ones(2)), pack(np.ones(2)), 1e-5, strict=False) is None
     assert difference(pack(jnp.float32(2)), pack(2.0), 1e-5, strict=False) is None
     assert difference(pack(jnp.ones(2)), pack(np.ones(1)), 1e-5, strict=False) is not None
-
-
-def test_an_array_on_the_host_has_no_placement():
+    # an array on the host has no placement
     assert placement(pack(jnp.ones(2)), pack(jnp.ones(2))) is None
     assert placement(pack(np.ones(2)), pack(jnp.ones(2))) is not None
 

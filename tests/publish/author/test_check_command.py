@@ -85,11 +85,18 @@ def test_a_mistake_that_ends_its_process_or_is_slow_is_judged_like_the_others(ch
     assert [line.partition(":")[0] for line in check(chapter.root, LESSON).lines] == places
 
 
-def test_a_solution_that_is_wrong_is_the_only_line(chapter):
+def test_a_wrong_solution_checks_that_cannot_be_run_and_an_unknown_chapter_are_the_only_line(chapter):
     chapter.solution.write_text("def twice(n):\n    return 3 * n\n")
     (line,) = check(chapter.root, LESSON).lines
     assert line.startswith("solutions/ch95_small.py twice: is broken, not right: ")
     assert "solution and oracle differ" in line
+    chapter.checks.write_text("import no_such_module\ndef test_twice(check): pass\n")
+    output = check(chapter.root, LESSON)
+    (line,) = output.lines
+    assert line.startswith("lessons/ch95_small/test_exercises.py: cannot be run: ModuleNotFoundError: No module named")
+    assert (output.status, output.errors) == (1, "")
+    output = check(chapter.root, "ch95", "ch96")
+    assert output == Output(2, [], f"There is no chapter ch96; choose from {LESSON}.\n")
 
 
 def test_other_answers_may_be_missing_and_are_judged_where_mistakes_are(chapter):
@@ -102,19 +109,6 @@ def test_other_answers_may_be_missing_and_are_judged_where_mistakes_are(chapter)
     assert [line for line in output.lines if line.startswith(f"{OTHER_ANSWERS} twice__right: is wrong")]
     counts = "exercises: 1, mistakes: 0, other answers: 1"
     assert output.last == f"{LESSON}: faults: {len(output.lines)} ({counts}; … s)"
-
-
-def test_checks_that_cannot_be_run_are_one_line(chapter):
-    chapter.checks.write_text("import no_such_module\ndef test_twice(check): pass\n")
-    output = check(chapter.root, LESSON)
-    (line,) = output.lines
-    assert line.startswith("lessons/ch95_small/test_exercises.py: cannot be run: ModuleNotFoundError: No module named")
-    assert (output.status, output.errors) == (1, "")
-
-
-def test_an_unknown_chapter_is_one_sentence(chapter):
-    output = check(chapter.root, "ch95", "ch96")
-    assert output == Output(2, [], f"There is no chapter ch96; choose from {LESSON}.\n")
 
 
 def test_a_chapter_may_be_called_without_its_zero():

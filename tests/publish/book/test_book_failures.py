@@ -14,7 +14,6 @@ PAGES = {
     "dies": ("print('before')", "import os\n\nos.write(2, b'so far\\n')\nos._exit(7)", "print('never')"),
     "warns": ("print('before')", "import warnings\n\nwarnings.warn('old name', stacklevel=1)", "print('after')"),
 }
-EDITIONS = ("en", "zh-Hans", "zh-Hant")
 pytestmark = [pytest.mark.long, pytest.mark.rarely]  # five minutes, of a builder that seldom changes
 
 
@@ -53,7 +52,7 @@ def test_the_build_names_each_failed_cell_and_writes_every_page(failing):
     assert "book/en/warns.md:22: cell «two» warns:" in told
     assert "a cell failed on raises, slow, dies, warns: the page says where" in told.splitlines()[-1]
     assert "first.md" not in told and "message handler" not in told
-    for edition in EDITIONS:
+    for edition in small_book.EDITIONS:
         for name in ("index", "first", *PAGES):
             assert page(folder, name, edition)
     assert "device 7" in page(folder, "first")
@@ -62,13 +61,9 @@ def test_the_build_names_each_failed_cell_and_writes_every_page(failing):
 SAID = [
     ("raises", "en", ["the cell ended with an error: RuntimeError: first ::: ``` the last line", "demo.py"]),
     ("raises", "zh-Hans", ["这个单元格以错误结束： RuntimeError: first ::: ``` the last line", "minipod doctor"]),
-    ("raises", "zh-Hant", ["RuntimeError: first ::: ``` the last line", "這台機器缺什麼"]),
-    ("slow", "en", ["took longer than 10 seconds", "lessons/slow/demo.py"]),
     ("slow", "zh-Hans", ["运行超过 10 秒"]),
     ("dies", "en", ["ended its Python process. so far", "minipod doctor"]),
-    ("dies", "zh-Hant", ["意外"]),
-    ("warns", "en", ["printed a warning:", "old name"]),
-    ("warns", "zh-Hans", ["发出了警告", "old name"]),
+    ("warns", "zh-Hant", ["警告", "old name"]),
 ]
 
 

@@ -73,9 +73,7 @@ def test_every_link_in_the_book_has_its_end_and_what_paper_cannot_follow_or_show
     assert [href for href in hrefs if not href.startswith("#")] == ["https://example.org/x"]
     text = articles.text_of(book.articles[0].body)
     assert "and a file" in text and [word for word in ("furniture", "#", "Colab") if word in text] == []
-
-
-def test_hints_and_solutions_stand_at_the_end_with_links_there_and_back(book):
+    # hints and solutions stand at the end, with links there and back
     chapter, _, solutions = book.articles
     assert "Try." not in articles.text_of(chapter.body)
     assert re.search(r"Hint 1 ?Try\..*Solution ?sum\(x\)", articles.text_of(solutions.body))
@@ -237,7 +235,7 @@ def test_the_book_and_each_chapter_have_one_with_its_own_picture_of_which_nothin
         assert browser.run(out) == 0 and browser.run(apart), name
 
 
-@pytest.mark.skipif(paper.executable() is None, reason="there is no Chromium on this machine")
+@NEEDS_CHROMIUM
 def test_they_are_written_as_large_as_sites_ask_for(html, tmp_path):
     book = whole.put_together(html, "en", [("", "ch03_sharding")])
     path = tmp_path / "html/en/cards"

@@ -106,54 +106,23 @@ def test_a_notebook_runs_in_an_empty_folder(chapter, tmp_path):
     NotebookClient(notebook, timeout=3600, resources={"metadata": {"path": str(tmp_path)}}).execute(env=environment)
 
 
-def test_boxes_labels_and_roles_become_plain_markdown():
-    titles = {"sec-a": "Title A", "other": "Other page", "sec-b": "B"}
-    links = Links(titles, {"sec-a": "here", "sec-b": "other"}, "here")
-    text = """(sec-a)=
-## Title A
-See {ref}`sec-a`, {ref}`that <sec-b>`, {doc}`other`, {math}`x^2` and `{ref}` as code.
-
-::::{admonition} Exercise 1
-:class: exercise
-Do it.
-
-:::{dropdown} Hint 1
-Look.
-:::
-::::
-
-:::{note}
-Two
-lines.
-:::
-% a comment
-"""
-    expected = """<a id="sec-a"></a>
-
-## Title A
-See [Title A](#sec-a), [that](other.ipynb#sec-b), [Other page](other.ipynb), $x^2$ and `{ref}` as code.
-
----
-
-**Exercise 1**
-
-Do it.
-
-<details>
-<summary>Hint 1</summary>
-
-Look.
-
-</details>
-
-> **Note**
->
-> Two
-> lines."""
-    assert plain(text, links, {"note": "Note"}) == expected
+PLAIN = [
+    ("(sec-a)=\n## Title A", '<a id="sec-a"></a>\n\n## Title A'),
+    ("See {ref}`sec-a`, {ref}`that <sec-b>`", "See [Title A](#sec-a), [that](other.ipynb#sec-b)"),
+    ("{doc}`other`, {math}`x^2` and `{ref}` as code.", "[Other page](other.ipynb), $x^2$ and `{ref}` as code."),
+    ("::::{admonition} A\n:class: exercise\n:::{tip} B\nC\n:::\n::::", "---\n\n**A**\n\n> **B**\n>\n> C"),
+    (":::{dropdown} Hint 1\nLook.\n:::", "<details>\n<summary>Hint 1</summary>\n\nLook.\n\n</details>"),
+    (":::{note}\nTwo\nlines.\n:::", "> **Note**\n>\n> Two\n> lines."),
+    ("a\n% a comment\nb", "a\nb"),
+]
 
 
-def test_what_has_no_plain_form_is_named():
+def test_boxes_labels_and_roles_become_plain_markdown_or_are_named():
+    links = Links(
+        {"sec-a": "Title A", "other": "Other page", "sec-b": "B"}, {"sec-a": "here", "sec-b": "other"}, "here"
+    )
+    assert [plain(text, links, {"note": "Note"}) for text, _ in PLAIN] == [expected for _, expected in PLAIN]
+    # what has no plain form is named
     with pytest.raises(ValueError, match="directive {tab-set} has no plain Markdown form"):
         plain(":::{tab-set}\n:::", Links({}, {}, "here"), {})
     with pytest.raises(ValueError, match="no page or label is called «sec-x»"):
@@ -189,9 +158,7 @@ def test_a_reference_without_words_says_number_and_title():
         ("zh-Hans", "用 `jit` {doc}`ch04_jit`", "用 `jit` {doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`"),
     ):
         assert named(text, edition) == said
-
-
-def test_lists_tables_other_words_and_sections_stay():
+    # lists, tables, other words and sections stay
     for text in (
         "| {ref}`第 4 章 <sec-mesh>` |",
         "第 4 章《{ref}`sec-ch04`》",

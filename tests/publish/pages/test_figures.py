@@ -40,7 +40,7 @@ def gallery():
     return GALLERY
 
 
-def test_a_picture_has_a_number_a_caption_and_an_address_in_every_edition():
+def test_a_picture_has_a_number_an_address_and_a_caption_which_a_chapter_can_write_in_every_edition():
     shown = {
         e: figures.shown(figure(sharded("x")), "ch03_sharding", "other", 2, e) for e in ("en", "zh-Hans", "zh-Hant")
     }
@@ -50,12 +50,15 @@ def test_a_picture_has_a_number_a_caption_and_an_address_in_every_edition():
     assert "\">Figure 3.2</a> An array [4,8] P('x') in 2 shards (2 × 1)</figcaption>" in shown["en"]
     assert "\">图 3.2</a> 数组 [4,8] P('x')，共 2 个分片（2 × 1）</figcaption>" in shown["zh-Hans"]
     assert "\">圖 3.2</a> 陣列 [4,8] P('x')" in shown["zh-Hant"]
-
-
-def test_a_chapter_can_say_what_its_picture_shows():
     html = figures.shown(figure(pictures.curve({"one device": [5, 2]})), "ch09_training", "picture-curve", 1, "en")
     said = "The loss of 40 steps on one device: it begins just below 6 and ends below 3, though it rises in some steps"
     assert f'">Figure 9.1</a> {said}</figcaption>' in html  # chapter.toml has it
+    # what is no picture of a chapter stays
+    table = '<table class="minipod traffic"><tr><td>all-reduce</td></tr></table>'
+    assert figures.shown(table, "ch03_sharding", "costly-move", 4, "en") == table
+    rows = sharded("x")
+    alone = figures.shown(figure(rows), "start", "picture-one-sum", 1, "en")
+    assert "<figcaption" not in alone and "<metadata" not in alone and f">{rows.alt}</title>" in alone
 
 
 def test_the_description_of_every_picture_is_translated_whole(gallery):
@@ -66,6 +69,12 @@ def test_the_description_of_every_picture_is_translated_whole(gallery):
     for name in MAKE:
         text = figures.description(svg.data(gallery[name].svg), "zh-Hans")
         assert re.findall(rf"\b{english}\b", re.sub(r"\b(all|collective|reduce)-[\w-]+", "", text)) == [], text
+    # Chinese has every phrase that pictures say, and no other value
+    chinese, value = terms.terms()["pictures"], re.compile(r"\{\d[^}]*\}")
+    assert chinese.keys() == phrases.ENGLISH.keys()
+    for key, english in phrases.ENGLISH.items():
+        said = set(value.findall(chinese[key]))
+        assert said <= set(value.findall(english)) and (said or not value.search(english)), key
 
 
 @pytest.mark.parametrize("edition", ["en", "zh-Hans", "zh-Hant"])
@@ -113,9 +122,6 @@ def test_a_caption_leaves_out_who_holds_what(gallery):
     for name, captions in CAPTIONS.items():
         data = svg.data(gallery[name].svg)
         assert tuple(figures.caption(data, "ch01_devices", "other", e) for e in ("en", "zh-Hans")) == captions
-
-
-def test_the_captions_of_calls_curves_plans_and_halves(gallery):
     said = {name: figures.caption(svg.data(p.svg), "", "other", "zh-Hans") for name, p in {
         "calls": pictures.calls([["a", "b"], ["b"]]), "curve": pictures.curve({"one device": [3, 1], "b": [2]}),
         "halves": gallery["all-reduce"], "plans": gallery["plans"]}.items()}  # fmt: skip
@@ -142,14 +148,6 @@ def test_other_english_words_change_neither_colours_nor_the_caption_s_parts_nor_
     assert colours(after["en"]) == colours(before["en"]) == [0, 4, 1, 5, 2, 6, 3, 7]
 
 
-def test_chinese_has_every_phrase_that_pictures_say_and_no_other_value():
-    chinese, value = terms.terms()["pictures"], re.compile(r"\{\d[^}]*\}")
-    assert chinese.keys() == phrases.ENGLISH.keys()
-    for key, english in phrases.ENGLISH.items():
-        said = set(value.findall(chinese[key]))
-        assert said <= set(value.findall(english)) and (said or not value.search(english)), key
-
-
 def test_in_the_book_every_picture_says_in_english_what_its_data_say_and_has_a_caption_written_for_it():
     kinds, lessons = set(), chapters.lessons_in(ROOT / "lessons", drafts=False)
     for path in sorted(ROOT.glob("book/outputs/*.json")):
@@ -171,11 +169,3 @@ def test_chinese_words_at_the_side_stand_upright_and_english_ones_are_turned():
     upright = figures.upright(turned.format("行，沿 x"))
     assert "rotate" not in upright and "writing-mode:vertical-rl" in upright and "translate(10 60)" in upright
     assert figures.upright(turned.format("rows over x")) == turned.format("rows over x")
-
-
-def test_what_is_no_picture_of_a_chapter_stays():
-    table = '<table class="minipod traffic"><tr><td>all-reduce</td></tr></table>'
-    assert figures.shown(table, "ch03_sharding", "costly-move", 4, "en") == table
-    rows = sharded("x")
-    alone = figures.shown(figure(rows), "start", "picture-one-sum", 1, "en")
-    assert "<figcaption" not in alone and "<metadata" not in alone and f">{rows.alt}</title>" in alone

@@ -35,16 +35,14 @@ def words(key: str, edition: str) -> str:
     return said.replace("MINIPOD", package.minipods()).strip()
 
 
-def test_it_says_what_pip_cannot_do(tmp_path):
+def test_it_says_what_pip_cannot_do_and_for_which_python_and_system_it_is(tmp_path):
     offline = "WARNING: Retrying (Retry(total=1)) after connection broken by 'NewConnectionError(…)': /simple/jax/"
     assert stops(tmp_path, "en", BOOK, PIP.format(1, offline)) == words("offline", "en")
     refused = stops(tmp_path, "zh-Hans", BOOK, PIP.format(1, "WARNING: a\nERROR: no room\n[notice] b"))
     assert refused == words("refused", "zh-Hans") + "ERROR: no room"
     assert stops(tmp_path, "en", BOOK, PIP.format(1, "python: No module named pip")).endswith("No module named pip")
     assert stops(tmp_path, "zh-Hant", BOOK, PIP.format(0, "")) == words("restart", "zh-Hant")
-
-
-def test_it_says_which_python_and_system_it_is_for_and_where_the_package_is_to_be_had(tmp_path):
+    # for which Python and system it is, and where the package is to be had
     assert stops(tmp_path, "zh-Hant") == words("nowhere", "zh-Hant")
     old = "import sys\nsys.version_info, sys.version = (3, 10), '3.10.1 (main)'"
     assert stops(tmp_path, before=old) == f"{words('python', 'en')} 3.10.1"

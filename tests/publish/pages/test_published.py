@@ -17,13 +17,6 @@ def configured(folder, text):
     return published.repository(folder)
 
 
-def test_no_address_no_links(tmp_path):
-    assert published.repository().url == ""  # the book as it is
-    for text in ("title: A book\n", 'repository:\n  url: ""\n', "repository:\n"):
-        assert published.links(configured(tmp_path, text), "en", "ch03_sharding") == {}
-    assert published.links(published.repository(tmp_path / "nowhere"), "en", "ch03_sharding") == {}
-
-
 def test_links_of_a_page_on_github_and_what_other_hosts_have(tmp_path):
     found = configured(tmp_path, "repository:\n  url: https://github.com/someone/book.git/\n  branch: dev\n")
     assert published.links(found, "zh-Hant", "ch03_sharding") == {
@@ -38,6 +31,11 @@ def test_links_of_a_page_on_github_and_what_other_hosts_have(tmp_path):
         (Repository("https://git.example.org/book"), {"source"}),
     ):
         assert set(published.links(found, "en", "start")) == kinds
+    # no address, no links
+    assert published.repository().url == ""  # the book as it is
+    for text in ("title: A book\n", 'repository:\n  url: ""\n', "repository:\n"):
+        assert published.links(configured(tmp_path, text), "en", "ch03_sharding") == {}
+    assert published.links(published.repository(tmp_path / "nowhere"), "en", "ch03_sharding") == {}
 
 
 def test_the_environment_says_where_a_version_is_before_the_configuration_does(tmp_path, monkeypatch):

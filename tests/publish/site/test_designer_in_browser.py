@@ -73,9 +73,7 @@ def test_what_cannot_be_is_one_sentence_and_nothing_is_lost(browser, html):
     browser.press("x", "Tab")
     assert browser.run(SAID).startswith("That cannot be computed")
     assert browser.run("document.querySelector('.designer [name=rows]').value") == "6"
-
-
-def test_nonsense_in_the_address_is_told_and_the_page_begins_as_ever(browser, html):
+    # nonsense in the address is told, and the page begins as ever
     for query in ("model=%3Cimg%20src=x%3E&rows=1", "model=llama_8b&rows=0&length=1&on=h100:8"):
         opened(browser, html, query, "zh-Hans", shown=False)
         assert browser.run(SAID).startswith("这样算不了")

@@ -133,9 +133,7 @@ def test_every_error_that_a_cell_expects_is_on_the_page_of_errors():
                 words, expected = " ".join(ast.literal_eval(call.args[1]).split()), expected + 1
                 assert any(words in e.text and source.name in dict(e.places) for e in shown), (source.name, words)
     assert expected >= 30
-
-
-def test_an_error_is_read_whole_and_nothing_after_it():
+    # it is read whole, and nothing after it
     printed = (
         "[0] step 2 Traceback (most recent call last):\n"
         "[0] RuntimeError: jax.distributed.initialize() must be called before any JAX calls\n"

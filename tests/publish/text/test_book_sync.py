@@ -4,7 +4,6 @@ import pytest
 import small_book
 from small_book import edit, replace
 
-from grader.exercise import statements
 from publish import addresses, sync
 from publish.page import read_page
 
@@ -38,11 +37,14 @@ def test_cells_are_filled_and_prose_stays_byte_for_byte(tmp_path):
     assert after == before
 
 
-def test_a_stale_body_names_page_and_cell(folder):
+def test_a_stale_body_names_page_and_cell_and_a_missing_page_is_a_problem(folder):
     replace(folder / DEMO, "1 + 1", "1 + 2")
     stale = {path.parent.name: sentence for path, (_, sentence) in sync.check(folder).stale.items()}
     assert set(stale) == {"en", "zh-Hans"}
     assert "book/en/first.md" in stale["en"] and "«add»" in stale["en"]
+    (folder / "book/zh-Hans/first.md").unlink()
+    (problem,) = sync.check(folder).problems
+    assert "book/zh-Hans/first.md is missing" in problem
 
 
 UNKNOWN = "\n```{code-cell}\n:cell: nobody\n```\n"
@@ -85,12 +87,6 @@ def test_editions_must_have_the_same_labels_cells_and_tags(folder, old, new, sai
     assert all(words in problem for words in said)
 
 
-def test_a_missing_page_is_a_problem(folder):
-    (folder / "book/zh-Hans/first.md").unlink()
-    (problem,) = sync.check(folder).problems
-    assert "book/zh-Hans/first.md is missing" in problem
-
-
 def test_an_exercise_is_put_on_the_page_and_filled_from_the_lesson_in_each_language(folder):
     lesson = folder / "lessons/first"
     docstring = '    """Double x.\n\n    把 x 加倍。\n    """\n'
@@ -115,15 +111,6 @@ def test_the_tool_says_what_is_wrong_and_fails(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sync, "check", lambda: check(folder))
     assert sync.main(["--check"]) == 1 and "run `make sync`" in capsys.readouterr().err
     assert (sync.main([]), sync.main(["--check"])) == (0, 0)
-
-
-def test_a_statement_shows_code_as_code_and_breaks_between_sentences_only():
-    text = "x: f32[n, m], P('x'); w: f32[m], and\nb: f32[m].\ny: cut by P(('x', 'y'), None).\nReturns (out, b - y)."
-    assert statements.markdown(text, ["x", "w", "b", "y"]) == (
-        "`x`: `f32[n, m]`, `P('x')`; `w`: `f32[m]`, and\n`b`: `f32[m]`.\n\n"
-        "`y`: cut by `P(('x', 'y'), None)`.\n\nReturns `(out, b - y)`."
-    )
-    assert statements.markdown("返回 (x, 1 - y)：`x @ y` 与 x。", ["x", "y"]) == "返回 `(x, 1 - y)`：`x @ y` 与 `x`。"
 
 
 @pytest.mark.parametrize(
@@ -171,9 +158,7 @@ def test_new_addresses_enter_by_themselves_and_one_that_goes_is_named_and_stays(
     gone = "first#sec-second is gone from the pages: links to it from elsewhere break; put the label back"
     assert sync.check(folder).problems == [gone]
     assert entered(folder) == sorted([*before, "first#sec-third"])
-
-
-def test_of_a_page_in_one_language_each_label_is_an_address():
+    # of a page in one language each label is an address
     text, gone = addresses.listed(small_book.ROOT / "nowhere", {"one": ["(sec-one)=\n# One"]})
     assert (text.splitlines()[1:], gone) == (["one", "one#sec-one"], [])
     text, _ = addresses.listed(small_book.ROOT / "nowhere", {"one": ["(sec-one)=\n# One", "(sec-two)=\n# 一"]})

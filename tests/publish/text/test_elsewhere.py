@@ -49,6 +49,11 @@ def test_a_row_is_in_the_table_of_its_chapter_with_its_source(tmp_path):
     chinese = filled(folder, "zh-Hans", LESSON)
     assert chinese.startswith("前\n\n% elsewhere\n") and chinese.endswith("\n% end elsewhere\n\n后\n")
     assert "\n| 切开 | `DDP` [（文档）](https://pytorch.example/ddp) |\n" in chinese
+    # all rows and an index of their words are on one page
+    text = filled(folder, "zh-Hans", "elsewhere")
+    assert f"\n## {{doc}}`{LESSON}`\n" in text and "| 切开 |" in text
+    index = text[text.index("## 索引") :]
+    assert f"\n- DDP：{{ref}}`第 {number} 章 <sec-ch{number:02}-elsewhere>`\n- 批次：{{ref}}`第" in index
 
 
 def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column_and_a_paper_is_called_so(tmp_path):
@@ -59,15 +64,6 @@ def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column_and_a_paper_i
     other = ROW.replace("\ntorch.", "\npaper.").replace("https://pytorch.example/ddp", "https://arxiv.org/abs/1")
     text = filled(book(tmp_path / "papers", other), "en", LESSON)
     assert "| Here | Papers |\n|---|---|\n| split | `DDP` [(paper)](https://arxiv.org/abs/1) |" in text
-
-
-def test_all_rows_and_an_index_of_their_words_are_on_one_page(tmp_path):
-    folder = book(tmp_path)
-    number = int(LESSON[2:4])
-    text = filled(folder, "zh-Hans", "elsewhere")
-    assert f"\n## {{doc}}`{LESSON}`\n" in text and "| 切开 |" in text
-    index = text[text.index("## 索引") :]
-    assert f"\n- DDP：{{ref}}`第 {number} 章 <sec-ch{number:02}-elsewhere>`\n- 批次：{{ref}}`第" in index
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,13 @@ SENTENCES = [  # the rule, what it tells, and what it does not
     ("和 as a sum", "JAX 问你和应该放在哪里。", "JAX 问你：求和结果应该放在哪里。"),
     ("和 as a sum", "前两个和在设备 06 上。", "前两个列和在设备 06 上。"),
     ("和 as a sum", "现在每个设备有一个和，没有副本。", "4 个数的和，各设备都求过和，再求一次和。"),
-    ("和 as a sum", "每个和都只有四分之一。", "每个部分和都只有四分之一，行和列都切开。"),
     ("counted from zero", "第 0 段在设备 0 上。", "下标为 0 的那一段在设备 0 上，第 0 维切开。"),
     ("quantity in words", "三十二个数共 128 字节。", "32 个数共 128 字节。"),
-    ("quantity in words", "这里有八个设备。", "这里有 8 个设备，分成两组，写法有四种，选项有四个。"),
+    ("quantity in words", "这里有八个设备。", "这里有 8 个设备，分成两组，写法有四种，见第五条。"),
     ("quantity in words", "每个进程四个设备。", "每个进程 4 个设备，四个选项都写上。"),
     ("quantity in words", "等了五分钟。", "等了 5 分钟，十分顺利。"),
     ("上路", "上路的只有部分和。", "真正要传的只有部分和。"),
     ("打招呼", "和编译器打个招呼。", "给编译器加约束。SIGKILL 不打招呼。"),
-    ("quantity in words", "第一条、第五条都是五条命令。", "第一条、第五条都是命令，一共 5 条。"),
     ("轴 of an array", "沿第 0 轴堆叠。", "沿第 0 维堆叠，沿 `x` 轴切开。"),
     ("轴 of an array", "沿第 {axis} 轴的顺序不对。", "沿第 {axis} 维的顺序不对。"),
     ("a program that is asked", "JAX 就会去问元数据服务器。", "JAX 就会查询元数据服务器，请问问题在哪里。"),
@@ -33,14 +31,11 @@ SENTENCES = [  # the rule, what it tells, and what it does not
     ("half-width quotes", '他说 "错了" 就走。', '他说“错了”就走，`"错了"` 是代码。'),
     ("half-width quotes", "他说「错了」。", '轴名是 "x" 和 "y"两个。'),
     ("捐献", "把内存捐献出去。", "把内存捐赠出去。"),
-    ("大 N 倍", "结果会大 8 倍。", "结果是正确值的 8 倍。"),
     ("大 N 倍", "矩阵大了 1,024 倍。", "矩阵是原来的 1,024 倍，快 10 倍。"),
     ("a sentence in brackets", "两者不同。（见第 3 章。）", "两者不同（见第 3 章）。请看“哪里？”一节。"),
     ("上传 along an axis", "每个轴上传了多少字节？", "沿每个轴传了多少字节？请把笔记本上传到 Colab。"),
     ("第一维", "沿第一维切开。", "沿下标为 0 的维切开，第一，维数不变。"),
     ("谁 for a process", "这里没有谁是总指挥。", "这里没有哪个进程是总指挥。谁决定布局？"),
-    ("谁 for a process", "每个设备都在等，谁也不能继续。", "每个设备都在等，都不能继续。写给谁看？"),
-    ("谁 for a process", "流水线里谁等谁？", "流水线里哪个阶段等哪个阶段？"),
     ("a program that is asked", "这个程序问自己在哪里。", "这个程序打印自己在哪里。先想一想。"),
 ]
 
@@ -52,11 +47,11 @@ def test_a_sentence_that_should_be_written_otherwise_is_told():
 
 ENGLISH = [  # the rule, what it tells, and what it does not
     ("a person for a program", "whoever asks for one waits.", "Code that reads one has to wait; whom do you ask?"),
-    ("a person for a program", "Start it again: who fails ends at once.", "A process that fails ends at once."),
     ("a person for a program", "Run everything, for who changes them.", "Run everything, for contributors."),
+    ("a person for a program", "Start it again: who fails ends at once.", "A process that fails ends at once."),
     ("another for different", "Then the sum is another.", "Then the sum is different, and there is another way."),
-    ("another for different", "Restore it on another\nnumber of processes.", "Restore it on one more process."),
     ("another for different", "It got another value than the rest.", "Send it to another device."),
+    ("another for different", "Restore it on another\nnumber of processes.", "Restore it on one more process."),
     ("beside", "It is in `bill.py`, beside the lesson.", "It is in the lesson's folder, beside a larger file."),
     ("beside", "Beside `whole` only a few lines matter.", "Apart from `whole`; the column “beside” is memory."),
     ("a noun of which", "It counts a loop of which nothing says how often it runs.", "Two loops, one of which runs."),
@@ -85,15 +80,17 @@ def test_page_line_and_sentence_are_named_and_code_is_no_prose():
     # A table is read cell by cell.
     (found,) = style.in_text("README.md", "| 文件 | 用途 |\n| --- | --- |\n| `a.py` | 第 0 段在这里 |\n")
     assert str(found).startswith("README.md:3: counted from zero: «第 0 段在这里»")
+    # sentences know where they begin
+    found = list(sentences("前一句。后一句\n到这里！\n- 一项\n- 两项"))
+    assert [(s.line, s.text) for s in found] == [(1, "前一句。"), (1, "后一句到这里！"), (3, "一项"), (4, "两项")]
+    assert [s.last for s in found] == [False, True, True, True]
 
 
 def test_colons_in_mid_sentence_are_counted_and_those_before_code_are_not():
     text = "甲乙：丙丁。\n\n像下面这样：\n\n```python\nx\n```\n\n| 表：格 |\n\n- 一项：两项"
     assert style.colons(text) == 1000 * 2 / len("甲乙：丙丁。像下面这样：一项：两项")
     assert style.colons("甲" * 999 + "。") == 0
-
-
-def test_what_other_files_say_is_not_counted_on_the_page():
+    # nor what other files say
     text = "头\n% exercise: twice\n第 0 段\n% end exercise\n尾\n% elsewhere\n第 0 段\n% end elsewhere"
     assert style.without_generated(text) == "头\n\n\n\n尾\n\n\n"
 
@@ -124,12 +121,6 @@ def test_messages_are_looked_at_too_each_hint_of_them():
     assert "第" in words["grader/messages.toml: near-term-added"]
     hints = next(text for where, text in words.items() if where.endswith("words.toml: spec_for_picture.hints"))
     assert hints.count("\n\n") >= 2
-
-
-def test_sentences_know_where_they_begin():
-    found = list(sentences("前一句。后一句\n到这里！\n- 一项\n- 两项"))
-    assert [(s.line, s.text) for s in found] == [(1, "前一句。"), (1, "后一句到这里！"), (3, "一项"), (4, "两项")]
-    assert [s.last for s in found] == [False, True, True, True]
 
 
 def test_the_command_says_what_is_found_where_it_is_asked_to_look(capsys, monkeypatch):

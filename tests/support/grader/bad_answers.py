@@ -37,7 +37,6 @@ BAD = {
 }
 # What harms more: its own file, streams, Python, NumPy, JAX, the process that checks it.
 WILD = {
-    "aborts": ("os.abort()", "broken", "crashed in your code (SIGABRT)"),
     "stubborn": (
         "for n in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}:\n"
         "        signal.signal(n, signal.SIG_IGN)\n    while True:\n        pass",
@@ -45,7 +44,6 @@ WILD = {
     ),
     "pauses": ("os.kill(os.getpid(), signal.SIGSTOP)", "hung", "still running after 4 s"),
     "at_exit": ("atexit.register(time.sleep, 99)\n    return 2 * x", "right", ""),
-    "deep_in_c": ("a = ()\n    for _ in range(10**6):\n        a = (a,)\n    return hash(a)", "broken", "SIGSEGV"),
     "reads": ("return float(input()) * x", "wrong", "EOFError: EOF when reading a line"),
     "thread": ("threading.Thread(target=time.sleep, args=(99,)).start()\n    return 2 * x", "right", ""),
     "crowd": ("for _ in range(20):\n        os.fork() or time.sleep(99)\n    return 2 * x", "right", ""),
@@ -55,7 +53,6 @@ WILD = {
         *("wrong", "ValueError: an array of 4,000,000,000,000 bytes came back"),
     ),
     "no_size": ("return np.zeros((10**15, 0), np.float32)", "wrong", "The shape is not right."),
-    "itself": ("a = []\n    a.append(a)\n    return a", "wrong", "list"),
     "digits": ("return 10**5000", "broken", "could not continue"),
     "elsewhere": ("os.chdir(tempfile.mkdtemp())\n    os.rmdir(os.getcwd())\n    return 2 * x", "right", ""),
     "environment": ("os.environ.clear()\n    sys.path.clear()\n    return 2 * x", "right", ""),
@@ -81,11 +78,9 @@ WILD = {
         "builtins.BaseException = builtins.Exception = None\n    return 1 / 0",
         *("broken", "replaced something in Python, NumPy or JAX"),
     ),
-    "no_jax": ("y = 2 * x\n    vars(jax).clear()\n    return y", "broken", "could not continue"),
     "joins": ("jax.distributed.initialize('127.0.0.1:1', 2, 1, initialization_timeout=1)", "wrong", "RuntimeError"),
     "uncached": ("jax.clear_caches()\n    return 2 * x", "right", ""),
     "double_precision": ("jax.config.update('jax_enable_x64', True)\n    return 2 * x", "wrong", "jax_enable_x64"),
-    "coroutine": ("async def coroutine(x):\n    return 2 * x", "wrong", "coroutine"),
     "endless_repr": (
         "class Evil:\n    def __repr__(self):\n        while True:\n            pass\n\n"
         "    def __eq__(self, other):\n        while True:\n            pass\n\ndef endless_repr(x):\n"
@@ -94,7 +89,6 @@ WILD = {
     ),
     "half_a_character": ("raise ValueError('\\ud800 and \\x1b[2J')", "wrong", "ValueError: \ufffd and \ufffd[2J"),
     "shadowed": ("def shadowed(x):\n    return 2 * x\n\nglobals()['shadowed'] = 3", "wrong", "not callable"),
-    "parens": ("return " + "(" * 9000 + ")" * 9000, "broken", "too many nested parentheses"),
     "nulls": ("return '\x00'", "broken", "null bytes"),
 }
 # In two processes, of which 0 asks the other (`together`) where it would wait for it; the task: 2 * n of a number.
@@ -105,7 +99,6 @@ PAIRS = {
         "",
     ),
     "one_exits": ("if jax.process_index():\n        os._exit(3)", "broken", "exit code 3"),
-    "one_crashes": ("if not jax.process_index():\n        os.kill(os.getpid(), 11)", "broken", "SIGSEGV"),
     "one_hangs": ("while jax.process_index():\n        pass", "hung", "8 s"),
     "both_hang": ("time.sleep(99)", "hung", "8 s"),
     "one_fills_memory": (
@@ -132,16 +125,11 @@ GOOD = "def only(x):\n    return 2 * x\n"
 FILES = {
     "stops": (f"1 / 0\n{GOOD}", "broken", "fails on import: ZeroDivisionError: division by zero"),
     "asserts": (f"raise AssertionError\n{GOOD}", "broken", "fails on import: AssertionError\n"),
-    "quits": (
-        f"import sys\nsys.exit(2)\n{GOOD}",
-        "broken",
-        "ends the program on import (SystemExit 2)",
-    ),
+    "quits": (f"import sys\nsys.exit(2)\n{GOOD}", "broken", "ends the program on import (SystemExit 2)"),
     "spoils": (f"import jax\njax.jit = jax.Array = None\n{GOOD}", "broken", "could not continue"),
     "binary": ("\udcff\udcfe\x00", "broken", "cannot be read"),
     "nosuch": (f"# coding: nosuch\n{GOOD}", "broken", "cannot be read"),
     "punycode": (f"# coding: punycode\n{GOOD}", "broken", "cannot be read"),
-    "latin": (f"\udce9 = 1\n{GOOD}", "broken", "cannot be read"),
     "declared": (f"# coding: latin-1\n\udce9 = 1\n{GOOD}", "right", ""),
     "bom": (f"\ufeff{GOOD}", "right", ""),
     "empty": ("", "todo", "has no function only"),

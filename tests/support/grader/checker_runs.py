@@ -10,6 +10,12 @@ from pathlib import Path
 
 import warm_python
 
+from grader.exercise.exercises import Catalogue
+from grader.exercise.spec import Settings
+from grader.judge.verdict import Verdict
+from grader.messages import LANGUAGES
+from grader.run import checking
+
 HERE = Path(__file__).parents[2]
 SAMPLE = HERE / "sample_lessons"
 CONFTEST = "from grader.run.pytest_plugin import *  # noqa: F403\n"
@@ -67,6 +73,23 @@ def check(
         )
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return Checked(done.returncode, done.stdout + done.stderr, {row["exercise"]: row for row in rows})
+
+
+def lesson(root: Path, name: str, blanks: str, solution: str, tests: str, mistakes: str = "", words: str = "") -> None:
+    """One more lesson."""
+    folder = root / "lessons" / name
+    folder.mkdir(parents=True)
+    texts = {"exercises.py": blanks, "test_exercises.py": tests, "mistakes.py": mistakes, "words.toml": words}
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    answer(root, name, solution, "solutions")
+
+
+def verdict_on(root: Path, exercise: str, folder: str = "answers") -> tuple[Verdict, dict[str, list[str]]]:
+    """The verdict on an answer, without pytest, and what a learner reads in each language, line by line."""
+    check = checking.begin(Catalogue(root / "lessons").spec(exercise), Settings(root / folder, 7))
+    verdict = checking.finish(check)
+    return verdict, {lang: checking.in_words(check, lang).splitlines() for lang in LANGUAGES}
 
 
 def answer(root: Path, lesson: str, text: str, folder: str = "answers") -> None:

@@ -1,5 +1,8 @@
 """The sample lesson's blanks, and its file with some of them solved."""
 
+from collections.abc import Callable
+from types import SimpleNamespace
+
 from checker_runs import SAMPLE
 
 from grader.exercise import function_text
@@ -7,6 +10,12 @@ from grader.exercise.statements import blanks_in
 
 LESSON = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
 BLANKS = blanks_in(LESSON, "en")  # what a learner is given
+
+
+def silent(show_message: Callable[[str], None] = lambda sentence: None) -> SimpleNamespace:
+    """A view of a session that shows nothing."""
+    nothing = dict.fromkeys(("exercise_changed", "verdict_changed", "progress_changed"), lambda: None)
+    return SimpleNamespace(**nothing, show_message=show_message)
 
 
 def solved(name: str, body: str, source: str = BLANKS) -> str:

@@ -1,5 +1,6 @@
 """What the tests of near misses share: verdicts on values made directly, without children."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,9 @@ def rows(x, mesh=MESH, spec=("x",)):
     return jax.device_put(jnp.asarray(x), NamedSharding(mesh, P(*spec)))
 
 
-def result(cases: list[Observation]) -> ProcessResult:
-    """What a process saw of the function f."""
-    return ProcessResult("ok", FileObservation(functions={"f": tuple(cases)}))
+def result(cases: Iterable[Observation], name: str = "f") -> ProcessResult:
+    """What a process saw of a function."""
+    return ProcessResult("ok", FileObservation(functions={name: tuple(cases)}))
 
 
 def case(value: Any = None, args: tuple[Any, ...] = (), printed: str = "", **more: Any) -> Observation:

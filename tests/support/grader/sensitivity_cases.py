@@ -9,18 +9,16 @@ import textwrap
 import jax
 import jax.numpy as jnp
 import pytest
+from checker_runs import answer, lesson, verdict_on
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader.exercise.exercises import Catalogue
-from grader.exercise.spec import Settings
 from grader.home import HERE
-from grader.run import checking, sensitivity
+from grader.run import sensitivity
 
 IMPORTS = "import jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.sharding import NamedSharding\n"
 IMPORTS += "from jax.sharding import PartitionSpec as P\n\n\n"
-LESSONS = Catalogue(HERE / "lessons")
 
 
 def checked(exercise, function, folder):
@@ -28,9 +26,8 @@ def checked(exercise, function, folder):
     lesson, _, name = exercise.partition(".")
     text = textwrap.dedent(inspect.getsource(function)).replace(f"def {function.__name__}(", f"def {name}(")
     (folder / f"{lesson}.py").write_text(IMPORTS + text)
-    check = checking.begin(LESSONS.spec(exercise), Settings(folder, 7))
-    verdict = checking.finish(check)
-    return verdict, [checking.in_words(check, lang).splitlines() for lang in ("en", "zh-Hans", "zh-Hant")]
+    verdict, said = verdict_on(HERE, exercise, folder)
+    return verdict, [*said.values()]
 
 
 def gate_for_up_and_no_bias(x, gate, up, down, bias, mesh):
@@ -76,8 +73,10 @@ CHINESE = "{} 改变时，正确的结果会随之改变，你的结果却不变
             *("ch09_training.gated_mlp", gate_for_up_and_no_bias, ["up", "bias"], ("`up` or `bias`", "`up` 或 `bias`")),
             marks=pytest.mark.long,
         ),
-        ("ch19_sequences.merge_parts", totals_forgotten, ["totals"], None),
-        pytest.param(*("ch19_sequences.merge_parts", totals_of_one_row, [], None), marks=pytest.mark.long),
+        *(
+            pytest.param("ch19_sequences.merge_parts", answer, names, None, marks=pytest.mark.long)
+            for answer, names in ((totals_forgotten, ["totals"]), (totals_of_one_row, []))
+        ),
         ("ch20_serving.step_bytes", cache_alone, ["weights"], None),
     ],
 )
@@ -94,17 +93,17 @@ def test_what_a_result_does_not_depend_on_is_told(exercise, function, names, lis
     assert english[0] and not english[0].startswith("called")  # what differs is said, too
 
 
-CHAPTER = {
-    "exercises.py": "def mix(params, x):\n    raise NotImplementedError\n",
-    "test_exercises.py": "import numpy as np\n\n\ndef test_mix(check):\n"
-    "    def cases(rng):\n"
-    "        sizes = ((4, 3), (2, 6))\n"
-    "        drawn = [rng.normal(size=(3, *size)) for size in sizes]\n"
-    "        return [({'scale': a, 'shift': b, 'name': 'w'}, x) for a, b, x in drawn]\n\n"
-    "    check(cases, oracle=lambda params, x: x * params['scale'] + params['shift'])\n",
-    "mistakes.py": "",
-    "words.toml": "",
-}
+MIX = """
+from grader import array
+
+
+def test_mix(check):
+    def cases(rng):
+        drawn = [array(rng.normal(size=(3, *size))) for size in ((4, 3), (2, 6))]
+        return [({'scale': a, 'shift': b, 'name': 'w'}, x) for a, b, x in drawn]
+
+    check(cases)
+"""
 
 
 @pytest.mark.parametrize(
@@ -118,17 +117,11 @@ CHAPTER = {
     ],
 )
 def test_an_entry_of_a_dict_is_named_and_a_single_number_that_counts_is_enough(body, names, tmp_path):
-    chapter = tmp_path / "lessons" / "ch97_mix"
-    chapter.mkdir(parents=True)
-    for name, text in CHAPTER.items():
-        (chapter / name).write_text(text, encoding="utf-8")
-    right = "x * params['scale'] + params['shift']"
-    for folder, text in (("solutions", right), ("answers", body)):
-        (tmp_path / folder).mkdir()
-        lines = f"import numpy as np\n\n\ndef mix(params, x):\n    return {text}\n"
-        (tmp_path / folder / "ch97_mix.py").write_text(lines)
-    check = checking.begin(Catalogue(tmp_path / "lessons").spec("ch97_mix.mix"), Settings(tmp_path / "answers", 7))
-    verdict = checking.finish(check)
+    function = "import numpy as np\n\n\ndef mix(params, x):\n    {}\n".format
+    right = "return x * params['scale'] + params['shift']"
+    lesson(tmp_path, "ch97_mix", function("raise NotImplementedError"), function(right), MIX)
+    answer(tmp_path, "ch97_mix", function(f"return {body}"))
+    verdict, _ = verdict_on(tmp_path, "ch97_mix.mix")
     assert (verdict.outcome, verdict.unmoved) == ("wrong", names)
 
 
