@@ -22,9 +22,9 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     `process_index`, the number of its host. The devices may come in any order,
     and their ids need not be consecutive.
     platform: the platform to list.
-    Returns a dict that maps the number of each host with devices of this
-    platform to the list of the ids of these devices, in ascending order. Other
-    hosts are not in the dict.
+    Returns a dict that maps the number of each host that has devices of this
+    platform to a list of these devices' ids, in ascending order. Other hosts
+    are not in the dict.
 
     列出某个平台的设备，按主机分组。
 

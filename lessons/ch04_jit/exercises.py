@@ -52,7 +52,8 @@ def quiet_product(
     right: f32[k, n], also on one device.
     mesh: a mesh with the Auto axes "x" and "y".
     spec: the layout that the product must have; entries at the end may be
-    missing. Both matrices and the product divide evenly.
+    missing. Every dimension of the matrices and of the product divides evenly
+    over the axes that shard it.
     Returns (left, right, product).
     left and right: the arguments, laid out on `mesh` so that `jax.jit` computes
     their product in the layout `spec` without sending anything. No device may

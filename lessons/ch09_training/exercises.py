@@ -70,7 +70,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
     params: a dict of arrays of any dtypes, on one device.
     mesh: a mesh with one Explicit axis, "data".
     limit: the largest number of bytes of parameters that one device may hold.
-    It can always be met.
+    This limit can always be met.
 
     Go through the arrays from the largest to the smallest, by bytes (no two
     arrays have the same number of bytes). Stop as soon as each device holds at
