@@ -22,8 +22,9 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     `process_index`, the number of its host. The devices may come in any order,
     and their ids need not be consecutive.
     platform: the platform to list.
-    Returns a dict that maps every host with devices of this platform to the
-    list of their ids, ascending. Other hosts are not in the dict.
+    Returns a dict that maps the number of each host that has devices of this
+    platform to a list of these devices' ids, in ascending order. Other hosts
+    are not in the dict.
 
     列出某个平台的设备，按主机分组。
 
@@ -67,7 +68,7 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
 def add_up(arrays: list[jax.Array]) -> jax.Array:
     """Add arrays on different devices, even if JAX refuses to.
 
-    arrays: one or more f32 arrays of shapes that broadcast, such as f32[n, m],
+    arrays: one or more f32 arrays whose shapes broadcast, such as f32[n, m],
     f32[m] and f32[]. Each is on one device; some may be committed.
 
     If JAX itself can add them, the result is on the device that JAX chooses. If
@@ -104,8 +105,8 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     tree: a tree of arrays, on any devices, perhaps committed, perhaps not all
     on the same device.
     device: where to run the function.
-    Returns function(tree), computed on `device`, with all arrays of the result
-    there.
+    Returns function(tree), computed on `device`. All arrays of the result are
+    on `device`, too.
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
 

@@ -91,14 +91,14 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     """Compute the mean of the real elements of `x` over all devices.
 
     x: f32[devices, rows], on one device. Your function splits `x` and `mask`
-    along dimension 0, over that number of devices.
+    along dimension 0, whose size is the number of devices to use.
     mask: f32[devices, rows], also on one device; 1 for a real element, 0 for
     padding. A device may get any number of real elements, even none, but
     together the devices have at least one.
     Returns f32[], one copy on every device. The function is compiled with
     `jit`.
-    Budget: each device sends at most 16 (n-1)/n bytes on n devices, by
-    all-reduce. This is the cost of one all-reduce of 8 bytes.
+    Budget: all-reduces only. On n devices, each device sends at most 16 (n-1)/n
+    bytes, the cost of one all-reduce of 8 bytes.
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
 

@@ -20,16 +20,16 @@ def spec_for_picture(
 
     x: f32[rows, columns], on one device.
     mesh: a mesh with the two axes "x" and "y".
-    picture: a dict from each device to the block of `x` that it holds, with
-    rows and columns as slices, such as `(slice(0, 2), slice(None))`. Two
-    devices may hold the same block.
+    picture: a dict that maps each device to the block of `x` that it holds,
+    given as a slice of rows and a slice of columns, such as
+    `(slice(0, 2), slice(None))`. Two devices may hold the same block.
     Returns `x` with a NamedSharding that gives every device its block.
 
     把 x 按图上的样子摆放到 mesh 上。
 
     x：f32[rows, columns]，在一个设备上。
     mesh：有 "x" 和 "y" 两个轴。
-    picture：写明每个设备持有 x 的哪一块，用行和列各一个 slice 来表示，例如
+    picture：一个字典，为每个设备写明它持有 x 的哪一块，用行和列各一个 slice 来表示，例如
     `(slice(0, 2), slice(None))`。两个设备可以持有同一块。
     返回用 NamedSharding 摆放好的 x，每个设备持有的块都与图上一致。
     """
@@ -41,7 +41,7 @@ def spec_for_picture(
 def bytes_per_device(
     shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P
 ) -> int:
-    """Compute the bytes of an array that each device of `mesh` holds.
+    """Compute how many bytes of an array each device of `mesh` holds.
 
     shape: the global shape; every sharded dimension divides evenly. The array
     may be far too large to create.
@@ -66,7 +66,7 @@ def bytes_per_device(
 
 
 def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
-    """Shard rows that do not divide evenly over a mesh, and get them back.
+    """Pad rows to shard them evenly over a mesh; recover the original rows.
 
     x: f32[n, columns] with any n ≥ 1, on one device.
     mesh: a mesh with one axis, "x".

@@ -23,8 +23,8 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
     in both operands is sharded the same way in both, and no axis shards two
     letters.
     Returns (spec, axes).
-    spec: the PartitionSpec of the result, with one entry for each of its
-    letters, in their order.
+    spec: the PartitionSpec of the result, with one entry for each letter of the
+    result, in order.
     axes: the mesh axes along which the devices must add up partial sums, sorted
     by name.
 
@@ -52,7 +52,8 @@ def quiet_product(
     right: f32[k, n], also on one device.
     mesh: a mesh with the Auto axes "x" and "y".
     spec: the layout that the product must have; entries at the end may be
-    missing. Both matrices and the product divide evenly.
+    missing. Every dimension of the matrices and of the product divides evenly
+    over the axes that shard it.
     Returns (left, right, product).
     left and right: the arguments, laid out on `mesh` so that `jax.jit` computes
     their product in the layout `spec` without sending anything. No device may
@@ -85,8 +86,8 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: a mesh with one Auto axis, "x", whose size divides m.
     Returns `x @ w`, f32[m, n], all of it on every device. The whole function is
     compiled with `jax.jit`.
-    Budget: each device sends at most (d-1)/d × m × min(k, n) × 4 bytes on d
-    devices, by all-gather. This is the cost of gathering the smaller of the two
+    Budget: all-gathers only. On d devices, each device sends at most (d-1)/d ×
+    m × min(k, n) × 4 bytes, the cost of gathering the smaller of the two
     matrices, `x` and the product, once.
 
     计算 x 乘 w，让每个设备都拿到完整的乘积，发送的字节要尽量少。

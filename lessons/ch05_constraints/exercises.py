@@ -15,16 +15,16 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 
 
 def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Compute fully sharded column sums of `x` for the cost of a plain sum.
+    """Compute fully sharded column sums of `x` at the cost of one all-reduce.
 
     x: f32[rows, columns], sharded P("x", "y"); `columns` is a multiple of the
     mesh's size.
     mesh: a mesh with the Auto axes "x" and "y".
-    Returns f32[columns], split into as many parts as there are devices, all
-    different. The function is compiled with `jit`.
-    Budget: each device sends at most 2 (a-1)/a of the bytes of the column sums
-    that it holds, where a is the size of "x", by all-reduce or reduce-scatter.
-    This is the cost of one all-reduce of these sums along "x".
+    Returns f32[columns], fully sharded: each device holds a different part of
+    it. The function is compiled with `jit`.
+    Budget: all-reduces or reduce-scatters only. Each device sends at most
+    2 (a-1)/a times the bytes of the sums of its columns, where a is the size of
+    "x". This is the cost of one all-reduce of these sums along "x".
 
     求 x 每一列的总和，结果要完全分片，而且不能比求和本身多发一个字节。
 
@@ -49,8 +49,8 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
     Returns f32[rows, columns], the cumulative sums from top to bottom. Each
     device holds whole columns, and no column is on two devices. The function is
     compiled with `jit`.
-    Budget: each device sends at most (a-1)/a of the bytes of its part of `x`,
-    where a is the size of "x", by all-to-all only. Only one layout of the
+    Budget: all-to-alls only. Each device sends at most (a-1)/a times the bytes
+    of its part of `x`, where a is the size of "x". Only one layout of the
     result fits this budget.
 
     沿每一列求累积和，但不要把整列收集到每个设备上。

@@ -19,17 +19,17 @@ def block_sums(
 ) -> tuple[jax.Array, jax.Array]:
     """Compute the sum of each block of `x`, and the sum of all of `x`.
 
-    x: f32[rows, columns], laid out on `mesh` by `spec`.
+    x: f32[rows, columns], laid out on `mesh` according to `spec`.
     mesh: a mesh with the Explicit axes "x" and "y".
     spec: a PartitionSpec that names one of the axes or both, perhaps both for
-    one dimension, as in P(("x", "y"), None). Along an axis that it does not
-    name, there are copies, which count once.
+    one dimension, as in P(("x", "y"), None). Along an axis that `spec` does not
+    name, the devices hold copies of the same block; such copies count once.
     Returns (sums, total). The whole function is compiled with `jax.jit`.
-    sums: f32[a, b] for a × b blocks. Each entry is the sum of one block, in the
-    place of that block, and `sums` is laid out by `spec`.
+    sums: f32[a, b] for a × b blocks. Each entry is the sum of one block, at the
+    position of that block. `sums` is laid out according to `spec`, too.
     total: f32[], on every device.
-    Budget: each device sends at most 8 (n-1)/n bytes on n devices, by
-    all-reduce. This is the cost of one all-reduce of 4 bytes.
+    Budget: all-reduces only. On n devices, each device sends at most 8 (n-1)/n
+    bytes, the cost of one all-reduce of 4 bytes.
 
     求 x 每一块的总和，以及整个 x 的总和。
 
@@ -53,18 +53,18 @@ def block_sums(
 def mean_and_variance(
     x: jax.Array, guess: jax.Array, mesh: Mesh
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute the mean and variance of numbers close together but far from 0.
+    """Compute the mean and variance of similar numbers that are far from 0.
 
     x: f32[rows, columns], laid out P("x", "y").
     guess: f32[], a copy on every device: a number near the mean, such as the
     mean of the last batch. f32 has 24 significant bits, so the squares of
     numbers near 10,000 have no room for a variance near 1.
     mesh: a mesh with the Explicit axes "x" and "y".
-    Returns (mean, variance), each f32[], on every device. The variance is the
-    variance of all N numbers, that is, divided by N. The whole function is
-    compiled with `jax.jit`.
-    Budget: each device sends at most 16 (n-1)/n bytes on n devices, by a single
-    all-reduce of 8 bytes.
+    Returns (mean, variance), each f32[], on every device. To get the variance,
+    divide the sum of the squared deviations by the number of elements of `x`,
+    not by one less. The whole function is compiled with `jax.jit`.
+    Budget: a single all-reduce of 8 bytes. On n devices, each device sends
+    16 (n-1)/n bytes for it.
 
     一批数离零很远，彼此却很接近，求它们的均值和方差。
 

@@ -25,10 +25,11 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: a mesh with one Explicit axis, "x", of size n ≥ 2.
     Returns f32[n, m] with the same sharding, in which every row is the sum of
     all rows of `x`. The function is compiled with `jit`.
-    Budget: each device sends at most 2 (n-1)/n times the bytes of its row, by
-    collective-permutes, in a loop or one by one. That is 2 (n-1) pieces of
-    m / n numbers. Each piece goes to a neighbour, so on a ring of TPU v4 chips
-    the bytes take as long as 2 (n-1) pieces take over one link.
+    Budget: collective-permutes only, in a loop or one by one. Each device sends
+    at most 2 (n-1)/n times the bytes of its row, that is, 2 (n-1) pieces of
+    m / n numbers. Pass each piece to a neighbour: on a ring of TPU v4 chips,
+    all transfers together may take at most as long as 2 (n-1) pieces take over
+    one link (latency is not counted).
 
     把数据切成小块，绕环传递，把所有设备上的行加在一起。
 
@@ -36,9 +37,8 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     mesh：只有一个 Explicit 轴 "x"，大小 n ≥ 2。
     返回 f32[n, m]，分片方式不变，每一行都是 x 所有行的总和。函数会用 `jit` 编译。
     预算：只用 collective-permute（写成循环或逐次写出都可以），每个设备最多发送
-    自己那一行字节数的 2 (n-1)/n 倍，也就是 2 (n-1) 小块，每块 m / n 个数。每一
-    小块都传给邻居，所以在 TPU v4 的环上，只按字节数算，所花的时间等于让 2 (n-1)
-    小块先后走过一条链路所需的时间。
+    自己那一行字节数的 2 (n-1)/n 倍，也就是 2 (n-1) 小块，每块 m / n 个数。请把每一小块传给邻居：在 TPU v4 的环上，
+    只按字节数算，全部传输最多只能用让 2 (n-1) 小块先后走过一条链路所需的时间。
     """
     # TODO: one round to add up the pieces, one to distribute the sums.
     # TODO：一轮用来把各小块加起来，一轮用来把总和分发出去。
@@ -155,24 +155,26 @@ def fastest_mesh(
     """Choose the mesh with the least communication time for a training step.
 
     w: f32[features, outputs], the weights, on one device. On the mesh, each
-    device gets outputs / model of their columns.
+    device gets `outputs / model` columns of `w`.
     x: f32[rows, features], the activations, on one device. On the mesh, each
-    device gets rows / data of their rows.
+    device gets `rows / data` rows of `x`.
     sums: the number of all-reduces of activations in a step.
     room: the largest number of bytes of `w` that fit on a device.
     devices: a list of devices, all on one switch. In this order, row by row,
     they form a mesh of data × model, with the axes "data" and "model".
     link: the link between them. An all-reduce of b bytes over n devices takes
     2 max(b (n-1)/n / link.bytes_per_second, link.latency) seconds; over one
-    device, it takes none.
+    device, it takes no time.
 
     A step has one all-reduce of w.nbytes / model bytes along "data", for the
     gradients, and `sums` all-reduces of x.nbytes / data bytes each along
-    "model". They run one after the other. Here `data` and `model` are the sizes
-    of the two axes. Every `model` that divides the number of devices also
-    divides `outputs`, and every such `data` also divides `rows`.
-    Returns (weights, activations), laid out on the mesh on which `w` fits and a
-    step takes the least time. Exactly one mesh is the fastest.
+    "model". All these all-reduces run one after the other. Here `data` and
+    `model` are the sizes of the two axes. Every `model` that divides the number
+    of devices also divides `outputs`, and every such `data` also divides
+    `rows`.
+    Returns (weights, activations), laid out on the fastest mesh: of the meshes
+    on which `w` fits, the one on which a step takes the least time. There is
+    exactly one such mesh.
     weights: `w`, with its columns sharded over "model" and copied along "data".
     activations: `x`, with its rows sharded over "data" and copied along
     "model".

@@ -38,8 +38,8 @@ def mlp_by_constraints(
     Divide the work along "model" as well as along "data": each device computes
     only its own part of `h`, and only the contribution of this part to
     `h @ w2`.
-    Budget: each device sends at most 2 (m-1)/m of the bytes of its part of
-    `out`, where m is the size of "model", by all-reduce only. This is the cost
+    Budget: all-reduces only. Each device sends at most 2 (m-1)/m times the
+    bytes of its part of `out`, where m is the size of "model". This is the cost
     of one all-reduce of that part along "model".
 
     用约束写两层网络，把隐藏层的特征切开。
@@ -74,9 +74,9 @@ def mlp_by_hand(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute the same two layers within the same budget, with `jax.shard_map`.
+    """Compute the two layers of `mlp_by_constraints`, with `jax.shard_map`.
 
-    x: f32[rows, features], laid out P("data", None), with the sizes of
+    x: f32[rows, features], laid out P("data", None), with the same sizes as in
     `mlp_by_constraints`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
@@ -84,14 +84,14 @@ def mlp_by_hand(
     b2: f32[features], a copy on every device.
     mesh: a mesh with the Auto axes "data" and "model".
     Returns (h, out). The whole function is compiled with `jit`.
-    h: f32[rows, hidden], laid out P("data", "model").
-    out: f32[rows, features], laid out P("data", None).
+    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
+    out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
 
     Divide the work along "model" as well as along "data": each device computes
     only its own part of `h`, and only the contribution of this part to
     `h @ w2`.
-    Budget: each device sends at most 2 (m-1)/m of the bytes of its part of
-    `out`, where m is the size of "model", by all-reduce only. This is the cost
+    Budget: all-reduces only. Each device sends at most 2 (m-1)/m times the
+    bytes of its part of `out`, where m is the size of "model". This is the cost
     of one all-reduce of that part along "model".
 
     网络、输入和预算都与练习 1 相同，改用 `jax.shard_map` 来写。
@@ -103,8 +103,8 @@ def mlp_by_hand(
     b2：f32[features]，每个设备上各有一份。
     mesh：有 "data" 和 "model" 两个 Auto 轴。
     返回 (h, out)。函数会整个用 `jit` 编译。
-    h：f32[rows, hidden]，按 P("data", "model") 摆放。
-    out：f32[rows, features]，按 P("data", None) 摆放。
+    h：f32[rows, hidden]，即 `tanh(x @ w1 + b1)`，按 P("data", "model") 摆放。
+    out：f32[rows, features]，即 `h @ w2 + b2`，按 P("data", None) 摆放。
 
     计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那
     一块，以及由这一块算出的 `h @ w2` 的部分和。
@@ -125,25 +125,25 @@ def mlp_explicit(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute the same two layers within the same budget, on Explicit axes.
+    """Compute the two layers of `mlp_by_constraints`, on Explicit axes.
 
-    x: f32[rows, features], laid out P("data", None), with the sizes of
+    x: f32[rows, features], laid out P("data", None), with the same sizes as in
     `mlp_by_constraints`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
     b2: f32[features], a copy on every device.
-    mesh: a mesh with the Explicit axes "data" and "model". No mesh is set
-    with `set_mesh`.
+    mesh: a mesh with the Explicit axes "data" and "model". No mesh has been set
+    with `set_mesh` when your function is called.
     Returns (h, out). The function is compiled with `jit`.
-    h: f32[rows, hidden], laid out P("data", "model").
-    out: f32[rows, features], laid out P("data", None).
+    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
+    out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
 
     Divide the work along "model" as well as along "data": each device computes
     only its own part of `h`, and only the contribution of this part to
     `h @ w2`.
-    Budget: each device sends at most 2 (m-1)/m of the bytes of its part of
-    `out`, where m is the size of "model", by all-reduce only. This is the cost
+    Budget: all-reduces only. Each device sends at most 2 (m-1)/m times the
+    bytes of its part of `out`, where m is the size of "model". This is the cost
     of one all-reduce of that part along "model".
 
     网络、输入和预算仍与练习 1 相同，这次用 Explicit 轴来写。
@@ -156,8 +156,8 @@ def mlp_explicit(
     mesh：有 "data" 和 "model" 两个 Explicit 轴。调用函数之前，没有用
     `set_mesh` 设置过网格。
     返回 (h, out)。函数会用 `jit` 编译。
-    h：f32[rows, hidden]，按 P("data", "model") 摆放。
-    out：f32[rows, features]，按 P("data", None) 摆放。
+    h：f32[rows, hidden]，即 `tanh(x @ w1 + b1)`，按 P("data", "model") 摆放。
+    out：f32[rows, features]，即 `h @ w2 + b2`，按 P("data", None) 摆放。
 
     计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那
     一块，以及由这一块算出的 `h @ w2` 的部分和。

@@ -27,8 +27,8 @@ def dropout_step(
 ) -> tuple[dict, jax.Array]:
     """Take one data-parallel step of gradient descent for a model with dropout.
 
-    loss: loss(params, x, y, key) returns the mean loss over the rows in
-    its arguments; `key` decides which elements its dropout drops.
+    loss: loss(params, x, y, key) returns the mean loss over the rows of `x` and
+    `y`; `key` decides which elements dropout drops.
     params: a dict of f32 arrays, a copy on every device.
     x: f32[rows, features], rows sharded over "data".
     y: f32[rows, outputs], rows sharded over "data".
@@ -39,8 +39,9 @@ def dropout_step(
     Returns (params - rate * gradient, value), where `value` is the mean of the
     devices' losses, f32[], and `gradient` is the gradient of `value`. Both
     results are on every device. The function is compiled with `jit`.
-    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes. Each
-    device sends at most 2 (n-1)/n of these bytes on n devices.
+    Budget: all-reduces only, of at most B bytes in all, where B is 16 plus 4
+    for each number in `params`. On n devices, each device sends at most
+    2 (n-1)/n · B bytes.
 
     为带 dropout 的模型做一步数据并行的梯度下降。
 
@@ -69,14 +70,14 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
     params: a dict of arrays of any dtypes, on one device.
     mesh: a mesh with one Explicit axis, "data".
     limit: the largest number of bytes of parameters that one device may hold.
-    It can always be met.
+    This limit can always be met.
 
     Go through the arrays from the largest to the smallest, by bytes (no two
-    arrays have the same number of bytes). Stop as soon as a device holds at
+    arrays have the same number of bytes). Stop as soon as each device holds at
     most `limit` bytes, perhaps before the first array. Shard an array over
-    "data" along its first dimension that the mesh's size divides; an array
-    without such a dimension stays whole. Every array that is not sharded has a
-    copy on every device.
+    "data" along the first of its dimensions whose size is a multiple of the
+    mesh's size; an array without such a dimension stays whole. Every array that
+    is not sharded has a copy on every device.
     Returns the dict with its arrays placed on `mesh`.
 
     从最大的数组开始切，直到每个设备都放得下模型的参数。
@@ -106,8 +107,8 @@ def gated_mlp(
 ) -> jax.Array:
     """Compute a gated MLP with sharded hidden units and one all-reduce.
 
-    Return `x + (silu(x @ gate) * (x @ up)) @ down + bias`, column parallel and
-    then row parallel, as in Megatron.
+    Return `x + (silu(x @ gate) * (x @ up)) @ down + bias`. As in Megatron, the
+    first products are column parallel, and the last one is row parallel.
 
     x: f32[rows, d], rows sharded over "data".
     gate and up: f32[d, h], columns sharded over "model".
@@ -116,9 +117,8 @@ def gated_mlp(
     mesh: a mesh with the Explicit axes "data" and "model".
     Returns f32[rows, d], sharded the same way as `x`. The function is compiled
     with `jit`.
-    Budget: only all-reduces of the rows that a device holds. Each device sends
-    at most 2 (m-1)/m times 4 * d bytes for each of these rows, where m is the
-    size of "model".
+    Budget: all-reduces only. For each row that it holds, a device sends at most
+    2 (m-1)/m times 4 * d bytes, where m is the size of "model".
 
     实现一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
 
@@ -198,7 +198,8 @@ def two_steps_in_one_memory(
     batch: an array on the same mesh, not donated.
 
     Compile `update` so that each array of the new state has the layout of the
-    old one and takes over its memory. Then take two steps with the same batch.
+    same array of the old state and takes over its memory. Then take two steps
+    with the same batch.
     Returns (state, bytes).
     state: the state after two steps, in its original layout.
     bytes: the number of bytes that input and output share on one device,

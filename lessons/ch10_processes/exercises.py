@@ -42,9 +42,11 @@ def global_sum(mine: np.ndarray) -> float:
     """Add up the numbers of all processes and give every process the total.
 
     mine: f32[n], this process's own numbers. n is the same in every process and
-    a multiple of the number of its devices; the numbers differ.
-    Returns the sum over all processes, the same in each of them. It is a number
-    such as a float, not an array on the devices of several processes.
+    a multiple of the number of devices of one process. Each process has
+    different numbers.
+    Returns the sum of the numbers of all processes, the same in each process.
+    It is a number such as a float, not an array on the devices of several
+    processes.
 
     把各个进程持有的数全部加起来，每个进程都要得到总和。
 

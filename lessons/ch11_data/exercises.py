@@ -53,8 +53,8 @@ def equal_steps(
     different number of rows, perhaps none.
     size: the number of rows in one batch.
 
-    Take the number of steps that the process with the most rows needs for all
-    of its rows. Fill one batch after the other, and set the remaining rows to zero.
+    Take as many steps as the process with the most rows needs to use all of its
+    rows. Fill one batch after the other, and set the remaining rows to zero.
     Returns (batches, mask).
     batches: f32[steps, size, columns].
     mask: bool[steps, size], True for a real row.
@@ -79,11 +79,11 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
     w: f32[3].
     mine: f32[rows, 4], this process's own rows, each with three inputs and the
-    number to predict. The prediction is `inputs @ w`. Other processes have
-    different rows and a different number of them. Some processes may have none,
-    but at least one has rows, and no process has more than `size`.
-    size: an upper limit on the rows of a process, a multiple of the number of
-    devices of a process.
+    number to predict. The prediction is `inputs @ w`. The number of rows
+    differs between processes: some processes may have none, but at least one
+    has rows, and no process has more than `size`.
+    size: an upper limit on the number of rows of a process; it is a multiple of
+    the number of devices of a process.
     Returns a number such as a float, the same in each process. It is the
     squared difference between the prediction and the number to predict,
     averaged over all rows of all processes, as if one process had them all.

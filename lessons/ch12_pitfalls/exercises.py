@@ -92,7 +92,7 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     losses: f32[steps], this process's loss after each step. `steps` is the same
     in every process, but the losses differ.
     goal: a number, the same in every process.
-    Returns the number of steps made, the same in each process: up to and
+    Returns the number of steps taken, the same in each process: up to and
     including the first step after which the mean loss of all processes is below
     `goal`, or all steps if there is no such step.
 
@@ -154,10 +154,10 @@ def who_is_missing(
 ) -> tuple[int, int] | None:
     """Find the process that the others wait for, and its line in incident.py.
 
-    stacks: the stack of the main thread for each process, as (file, line,
-    function), with the innermost frame first. A process that waits for the
-    others has a frame in "progress.py" or in a file of JAX (the name of such a
-    file begins with "jax/"); this need not be the innermost frame.
+    stacks: for each process, the stack of its main thread, a list of frames
+    (file, line, function) with the innermost frame first. A process that waits
+    for the others has a frame in "progress.py" or in a file of JAX (the name of
+    such a file begins with "jax/"); this need not be the innermost frame.
     Returns (process, line) of the process that does not wait for the others,
     where `line` is the line of its innermost frame in "incident.py". Returns
     None if all processes wait: then no process is missing, and a device may

@@ -22,11 +22,11 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     hops: a list of the n hops of the ring, in order, each as (bytes per second,
     seconds of latency).
 
-    The ring works in steps. In a step, every device passes one piece,
-    `size` / n bytes, to the next device, all at the same time. A hop takes its
-    latency plus the time to transfer the piece at its rate. The next step
-    begins when the slowest hop of this one is done. There are n-1 steps to add
-    up the pieces and n-1 steps to distribute the sums.
+    The ring works in steps. In a step, every device passes one piece of
+    `size` / n bytes to the next device; all devices do so at the same time. A
+    hop takes its latency plus the time to transfer the piece at its rate. The
+    next step begins when the slowest hop of this one is done. There are n-1
+    steps to add up the pieces and n-1 steps to distribute the sums.
     Returns the number of seconds.
 
     环上各跳有快有慢，预测一次 all-reduce 需要的时间。
@@ -54,9 +54,9 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     on each host); n = h · d.
     Returns f32[n, m] with the same sharding, in which every row is the sum of
     all rows of `x`. The function is compiled with `jit`.
-    Budget: all-reduce, reduce-scatter and all-gather. Each device sends at most
-    2 (h-1)/h × m / d numbers of 4 bytes along "host", and in addition at most
-    2 (d-1)/d × m along "device".
+    Budget: all-reduces, reduce-scatters and all-gathers only. Each device sends
+    at most 2 (h-1)/h × m / d numbers of 4 bytes along "host", and in addition
+    at most 2 (d-1)/d × m numbers along "device".
 
     在所有设备上求和，并且让主机之间只传很少的数据。
 

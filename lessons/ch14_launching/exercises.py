@@ -24,8 +24,8 @@ def sbatch_file(
     a_node: the number of processes on each machine.
     minutes: the time limit of the job, in minutes.
     submit: submit(text) takes the whole script as one string and returns a dict
-    that says what Slurm would do with it. It does not need Slurm, and it raises
-    ValueError for anything that `sbatch` would refuse.
+    that says what Slurm would do with it. `submit` does not need Slurm, and it
+    raises ValueError for anything that `sbatch` would refuse.
 
     If one process fails, the others must end, too, and everything that a
     process prints must appear in the log at once.
@@ -52,7 +52,7 @@ def sbatch_file(
 def arguments_by_hand(
     hosts: list[str], gpus: int, a_gpu_each: bool, port: int
 ) -> list[dict]:
-    """List the arguments of each process for `jax.distributed.initialize`.
+    """List what each process passes to `initialize` if there is no launcher.
 
     hosts: the names of the hosts.
     gpus: the number of GPUs on each host.
@@ -61,9 +61,10 @@ def arguments_by_hand(
     port: a port that is free on every host.
     Returns a list with one dict per process. The processes are numbered host
     after host, and the list is in this order. Each dict has "host", the host
-    where the process is started; "coordinator_address", "num_processes" and
-    "process_id"; and "local_device_ids", the list of the process's GPUs, with
-    their numbers on that host. There is no launcher.
+    where the process is started, and the arguments of
+    `jax.distributed.initialize`: "coordinator_address", "num_processes",
+    "process_id" and "local_device_ids". The last is a list of the numbers that
+    the process's GPUs have on their host.
 
     没有启动器时，列出每个进程该给 `jax.distributed.initialize` 传的参数。
 
@@ -83,17 +84,17 @@ def arguments_by_hand(
 
 
 def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
-    """Find the launcher that JAX will recognise from the environment alone.
+    """Find out, from the environment alone, which launcher JAX recognises.
 
     environ: the environment variables of one process. More than one launcher
     may have set some of them.
     Returns (name, process_id, num_processes), as `initialize()` without
-    arguments would determine them, or None if JAX would
-    find no launcher. `name` is "ompi", "slurm" or "gketpu". Assume that there
-    is at most one TPU slice, that a host has TPUs if TPU_WORKER_HOSTNAMES or
-    TPU_PROCESS_ADDRESSES is set, that nothing runs on Google's virtual machines
-    outside Kubernetes, and that no detector uses `mpi4py`. As in JAX 0.10, Open
-    MPI 5 is not recognised.
+    arguments would determine them, or None if JAX would find no launcher.
+    `name` is "ompi", "slurm" or "gketpu". Assume that there is at most one TPU
+    slice, that a host has TPUs if TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES
+    is set, that nothing runs on Google's virtual machines outside Kubernetes,
+    and that no detector uses `mpi4py`. As in JAX 0.10, Open MPI 5 is not
+    recognised.
 
     只看环境变量，判断 JAX 会采用哪个启动器。
 
@@ -113,10 +114,10 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
 def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     """Find out why a launch hangs, from the reports of its processes.
 
-    reports: one dict from each process that has started, in any order. It
-    contains the arguments that the process would pass to `initialize`,
-    "process_id", "num_processes" and "coordinator_address", and the number of
-    its local devices, "devices".
+    reports: one dict from each process that has started, in any order. Each
+    dict contains the arguments that the process would pass to `initialize`
+    ("process_id", "num_processes" and "coordinator_address") and the number of
+    its local devices ("devices").
     expected: the number of processes that should have started.
     Returns (word, ids) for the first of these cases that applies. `ids` lists
     the ids of the processes concerned, in ascending order, each only once:
@@ -125,7 +126,8 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     - ("missing", …): ids below `expected` that no process has;
     - ("coordinator", …): processes whose address differs from the address of
     process 0;
-    - ("devices", …): processes that do not have as many devices as process 0;
+    - ("devices", …): processes whose number of devices differs from that of
+    process 0;
     - ("fine", []): nothing is wrong.
 
     根据各进程知道的情况，说明启动为什么卡住。

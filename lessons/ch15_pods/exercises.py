@@ -13,10 +13,10 @@ from collections.abc import Callable
 def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     """Find the largest batch that fits, with few compilations.
 
-    plan: plan(n) compiles the step for n rows, one of the batch sizes, and
-    returns a dict. "fits" is True or False; "memory" has "arguments", "peak"
-    and "limit", in bytes. If the step does not fit, "arguments" and "peak" are
-    None. If n rows do not fit, no larger number of rows fits.
+    plan: plan(n) compiles the step for a batch of n rows, where n is in `rows`,
+    and returns a dict. "fits" is True or False; "memory" has "arguments",
+    "peak" and "limit", in bytes. If the step does not fit, "arguments" and
+    "peak" are None. If n rows do not fit, no larger number of rows fits.
     rows: a list of batch sizes, increasing.
     Returns the largest number in `rows` that fits, or None if none fits.
     Budget: at most `len(rows).bit_length()` compilations; one more raises
@@ -118,11 +118,11 @@ def rows_to_hide(
     """Find the smallest batch whose arithmetic takes as long as the network.
 
     rows: the batch size to which the times below belong.
-    compute: the seconds of the arithmetic.
+    compute: the seconds that the arithmetic takes.
     network: a dict of seconds. network["data"], above 0, is the time along
     "data", where weights and their gradients travel; network["model"] is the
-    time along "model", where activations travel. The two run one after the
-    other.
+    time along "model", where activations travel. The transfers along the two
+    axes run one after the other.
     step: the batch size must be a multiple of this number. The mesh does not
     change.
     Returns the smallest multiple of `step` for which the arithmetic takes at

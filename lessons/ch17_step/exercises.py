@@ -20,12 +20,12 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 def state_like(
     optimizer: optax.GradientTransformation, params: dict, mesh: Mesh
 ) -> list:
-    """Create an Optax optimizer's first state, laid out like its parameters.
+    """Create an Optax optimizer's initial state, laid out like the parameters.
 
-    optimizer: its state has arrays of each parameter's shape, and other arrays,
-    such as a count.
-    params: a dict of f32 arrays, placed on mesh; two of the same shape may have
-    different layouts.
+    optimizer: an Optax optimizer. Its state has, for each parameter, arrays of
+    the parameter's shape; it also has other arrays, such as a count.
+    params: a dict of f32 arrays, placed on `mesh`; two arrays of the same shape
+    may have different layouts.
     mesh: a mesh with one Auto axis, "data".
     Returns `jax.tree.leaves` of the state that `optimizer.init(params)` gives.
     An array that belongs to a parameter is laid out like this parameter; every
@@ -47,20 +47,21 @@ def state_like(
 def zero_bytes(
     parameters: int, n: int, stage: str, parts: int
 ) -> Mapping[str, int]:
-    """Compute by formula what a device holds and sends in a stage of ZeRO.
+    """Compute how many bytes a device holds and sends in a stage of ZeRO.
 
     parameters: the number of f32 parameters; n divides it.
     n: the number of devices along "data".
     stage: "DP", "ZeRO-1", "ZeRO-2" or "ZeRO-3".
-    parts: the number of microbatches in a step. Stage 1 adds up their gradients
-    and then sums them over the devices once, as DP does; stages 2 and 3 sum
-    them over the devices in every part.
-    Returns a dict: "held", the bytes of parameters and of Adam's two averages,
-    all of them f32, that one device has between two steps; "sent", the bytes
-    that it sends in a step. In ZeRO-3 every weight, not only those of the
-    layers, is gathered twice in each part: forward, and again backward. If a
-    device needs only its part of a sum, the sum is a reduce-scatter; all
-    collectives run in rings.
+    parts: the number of microbatches in a step. ZeRO-1 adds up the gradients of
+    the microbatches and then sums the result over the devices once, as DP does;
+    ZeRO-2 and ZeRO-3 sum the gradients over the devices for every microbatch.
+    Returns a dict: "held" is the number of bytes of parameters and of Adam's
+    two averages, all of them f32, that one device holds between two steps;
+    "sent" is the number of bytes that it sends in a step. In ZeRO-3 every
+    weight, not only those of the layers, is gathered twice for each microbatch:
+    in the forward pass, and again in the backward pass. If a device needs only
+    its part of a sum, the sum is a reduce-scatter; all collectives run in
+    rings.
 
     用公式算出 ZeRO 的某个阶段里，一个设备要存放多少、发送多少。
 
@@ -135,19 +136,20 @@ def summed_in_f32(
 ) -> jax.Array:
     """Compute a gradient in bf16 and sum it in f32, for f32 master weights.
 
-    Round w to bf16. For each microbatch, x[i] of bf16[rows, d], each device
-    differentiates loss with respect to the rounded w, for the rows that it
-    holds; the result is a bf16[d, k]. Add up the results of all
+    Round w to bf16. For each microbatch x[i], bf16[rows, d], each device
+    computes the gradient of `loss` with respect to the rounded w, for the rows
+    that it holds; the result is bf16[d, k]. Add up the results of all
     microbatches and devices in f32.
     loss: loss(w, x[i]) is one number, a sum over the rows of x[i]; it computes
     in bf16 if w and x[i] are bf16.
     w: f32[d, k], the master weights, a copy on every device.
-    x: bf16[micro, rows, d], its rows sharded over "data"; n divides rows.
+    x: bf16[micro, rows, d], its rows sharded over "data"; `rows` is a multiple
+    of n.
     mesh: n devices on one Explicit axis, "data".
     Returns the sum, f32[d, k], a copy on every device. The function is compiled
     with `jit`.
-    Budget: all-reduces only, 4 * d * k bytes in all: a device sends at most 2
-    (n-1)/n * (4 * d * k) bytes, however many microbatches there are.
+    Budget: all-reduces only, of 4 * d * k bytes in all: a device sends at most
+    2 (n-1)/n * (4 * d * k) bytes, however many microbatches there are.
 
     用 bf16 求梯度，用 f32 累加，交给 f32 的主参数。
 

@@ -13,16 +13,16 @@ def best_change(
 ) -> tuple[str, str | None]:
     """Find what bounds a step, and which change makes it shortest.
 
-    times: the seconds of "compute", "memory" and "network", as in a plan. The
-    step takes the longest of them.
+    times: a dict with the seconds of "compute", "memory" and "network", as in a
+    plan. The step takes the longest of these times.
     changes: a dict from the name of each possible change to the factors by
     which it multiplies some of the times, such as `{"network": 0.5}`. The other
     times stay as they are.
     No two of the times are equal, and no two changes that shorten the step give
     the same step time.
     Returns (bound, change): which of the three bounds the step now, and the
-    name of the change with the shortest step, or None if no change makes it
-    shorter.
+    name of the change that makes the step shortest, or None if no change makes
+    it shorter.
 
     找出一步受限于什么，以及哪个改动能使它最短。
 

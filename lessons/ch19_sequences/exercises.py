@@ -55,22 +55,23 @@ def window_attention(
 ) -> jax.Array:
     """Attend only to the last few positions of a sharded sequence.
 
-    q, k, v: f32[b, T, h, d]: batch, positions, heads, the width of a head.
-    Sharded along the positions, with `P(None, "s")`: a device has a block of
-    each, T / n positions in order; n divides T. A score is the product of query
-    and key over √d.
+    q, k, v: f32[b, T, h, d]; the dimensions are batch, positions, heads, and
+    the width of a head. All three arrays are sharded along the positions, with
+    `P(None, "s")`: each device has one block of each array, with T / n
+    consecutive positions; n divides T. A score is the dot product of a query
+    and a key, divided by √d.
     window: an int, ≥ 2; the query at position p sees the positions p - window +
     1 … p, except those below 0.
     mesh: n ≥ 2 devices on one Auto axis, "s".
     Returns the attention, f32[b, T, h, d], sharded like q. The function is
     compiled with `jit`.
-    Budget: collective-permutes only. Let `back` be (window - 1) / (T / n),
-    rounded up, and at most n - 1. A device sends at most the bytes of `back`
-    blocks of k and of the same number of blocks of v. In addition to arguments
-    and result it needs memory for at most the scores of 12 pairs of blocks,
-    f32[b, h, T / n, T / n] each, and 24 blocks of k. It computes at most 1.5
-    times the products of the solution, which computes 1 + `back` pairs of
-    blocks.
+    Budget: collective-permutes only. Let `back` be the number of earlier blocks
+    that a window can reach: `(window - 1) / (T / n)`, rounded up, but at most
+    n - 1. A device sends at most the bytes of `back` blocks of k and of `back`
+    blocks of v. In addition to its arguments and result, it may use memory for
+    24 blocks of k and for the scores of 12 pairs of blocks, each pair
+    f32[b, h, T / n, T / n]. It may do at most 1.5 times the multiplications of
+    the solution, which computes 1 + `back` pairs of blocks.
 
     序列已经切开，每个位置只看自己和前面最近的几个位置。
 
@@ -94,20 +95,21 @@ def window_attention(
 def ulysses_grouped(
     q: jax.Array, k: jax.Array, v: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Run Ulysses with fewer heads of keys than there are devices.
+    """Run Ulysses with fewer key heads than devices.
 
-    q: f32[b, T, h, d]: batch, positions, heads, the width of a head. Sharded
-    along the positions, with `P(None, "s")`; n divides T and h.
+    q: f32[b, T, h, d]; the dimensions are batch, positions, heads, and the
+    width of a head. q is sharded along the positions, with `P(None, "s")`; n
+    divides T and h.
     k, v: f32[b, T, g, d], sharded like q; g divides n, and g < n. Query head
     j uses head j // (h / g) of k and v.
     mesh: n devices on one Auto axis, "s".
     Returns the causal attention, f32[b, T, h, d], sharded along the positions
-    again, like q. A score is the product of query and key over √d. The function
-    is compiled with `jit`.
+    again, like q. A score is the dot product of a query and a key, divided by
+    √d. The function is compiled with `jit`.
     Budget: all-to-alls only. If a device's block of q has Q bytes and its block
-    of k has K, it sends at most (n-1)/n * (2 * Q + 2 * K * n / g) bytes: q and
-    the result once each, k and v once each with every head repeated n / g
-    times.
+    of k has K bytes, the device sends at most (n-1)/n * (2 * Q + 2 * K * n / g)
+    bytes: q and the result once each, and k and v once each, with every head
+    repeated n / g times.
 
     键的头比设备少，请写出这时的 Ulysses。
 
@@ -131,15 +133,15 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Rotate each position by its own angle when positions are in zigzag order.
 
     x: f32[T, d], a row for each position, its rows sharded with `P("s")`; d is
-    even, and 2 n divides T. The rows are in the order of the chapter's zigzag: the
-    sequence is split into 2 n chunks, and device i has first chunk i, then
-    chunk 2 n - 1 - i, with i and chunks counted from 0 and the rows of a chunk
-    in order.
+    even, and 2 n divides T. The rows are in the order of the chapter's zigzag:
+    the sequence is split into 2 n chunks, and device i has chunk i and then
+    chunk 2 n - 1 - i. Devices and chunks are counted from 0, and the rows of a
+    chunk keep their order.
     mesh: n devices on one Auto axis, "s"; device i is the i-th along it.
     Returns f32[T, d], in the same order, sharded the same way, each row rotated
-    by the angles of its position p in the sequence, counted from 0. With a =
-    row[m] and b = row[m + d/2], for each m from 0 to d/2 - 1, the angle is p ·
-    10000^(-2m/d); a becomes a cos - b sin, and b becomes a sin + b cos. The
+    by the angles of its position p in the sequence, counted from 0. For each m
+    from 0 to d/2 - 1, let a = row[m] and b = row[m + d/2]. The angle is
+    p · 10000^(-2m/d); a becomes a cos - b sin, and b becomes a sin + b cos. The
     function is compiled with `jit`.
     Budget: nothing is sent.
 

@@ -18,21 +18,22 @@ def attend_cut(
 ) -> jax.Array:
     """Let one token attend to a KV cache that is sharded along the sequence.
 
-    q: f32[b, h, d], the token's queries, on every device; d is the width of a
-    head. A score is the product of query and key over √d.
+    q: f32[b, h, d], the queries of one token in each of b sequences, on every
+    device; d is the width of a head. A score is the dot product of a query and
+    a key, divided by √d.
     k, v: f32[b, T, h, d], sharded with `P(None, "s")`; T is a multiple of n.
-    filled: i32[], 1 … T, the number of filled positions. The positions after
-    them contain arbitrary numbers and must not be seen. Some devices may have
-    no filled position at all. Scores may be as large as ±1,000.
+    filled: i32[], 1 … T, the number of filled positions. The later positions
+    contain arbitrary numbers and must not be seen. Some devices may have no
+    filled position at all. Scores may be as large as ±1,000.
     mesh: a mesh with one axis, "s", of size n.
     Returns f32[b, h, d], the same on every device. The function is compiled
     with `jit`.
-    Budget: all-reduces only, of the bytes of `q` plus two numbers for each
-    sequence and head.
+    Budget: all-reduces only, of at most as many numbers as `q` has plus two for
+    each sequence and head.
 
     缓存按时间切开，求一个词元的注意力。
 
-    q：f32[b, h, d]，这个词元的查询，每个设备都有；d 是一个头的宽度。得分是查询与键的内积除以 √d。
+    q：f32[b, h, d]，b 个序列里各一个词元的查询，每个设备都有；d 是一个头的宽度。得分是查询与键的内积除以 √d。
     k、v：f32[b, T, h, d]，按 `P(None, "s")` 分片；T 是 n 的倍数。
     filled：i32[]，1 … T；从这个位置起还没有写入，其中的数没有意义，不能参与注意力。有的设备可能什么也看
     不见。得分可能达到 ±1,000。
@@ -82,24 +83,25 @@ def decode_step(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Compute one layer's attention for one token, with a cache split by heads.
 
-    x: f32[b, D], the token's numbers, on every device.
-    w: "q": f32[D, h, d], "k" and "v": f32[D, g, d], each sharded with `P(None,
-    "h")`, and "o": f32[h, d, D], sharded with `P("h")`. Query head j uses key
-    head j // (h / g); g is a multiple of n. A score is the product of query and
-    key, divided by √d.
+    x: f32[b, D], the vector of one token in each of b sequences, on every
+    device.
+    w: a dict of weights: "q": f32[D, h, d], "k" and "v": f32[D, g, d], each
+    sharded with `P(None, "h")`, and "o": f32[h, d, D], sharded with `P("h")`.
+    Query head j uses key head j // (h / g); g is a multiple of n. A score is
+    the dot product of a query and a key, divided by √d.
     k, v: f32[b, T, g, d], sharded with `P(None, None, "h")`; positions below
     `at` are filled.
     at: i32[], 0 ≤ at < T, the token's position.
     mesh: a mesh with one axis, "h", of size n.
     Returns (out, k, v). out: f32[b, D], on every device, the product of the
     attention's result and "o", summed over heads and width. k, v: the cache
-    with the token at position `at`, sharded the same way. The token sees
-    itself. The function is compiled with `jit`.
-    Budget: one all-reduce, of the bytes of x.
+    with the token's key and value written at position `at`, sharded as before.
+    The token sees itself. The function is compiled with `jit`.
+    Budget: one all-reduce of as many bytes as x has.
 
     缓存按头切开，为一个词元做一层的注意力。
 
-    x：f32[b, D]，这个词元的向量，每个设备都有。
+    x：f32[b, D]，b 个序列里各一个词元的向量，每个设备都有。
     w："q" 是 f32[D, h, d]，"k" 和 "v" 是 f32[D, g, d]，都按 `P(None, "h")` 分片；"o" 是 f32[h, d, D]，
     按 `P("h")` 分片。下标为 j 的查询头使用下标为 j // (h / g) 的键头，g 是 n 的倍数。得分是查询与键的内积除以
     √d。
@@ -124,10 +126,10 @@ def attend_int8(
 ) -> jax.Array:
     """Let one token attend to an int8 KV cache.
 
-    q: f32[h, d], the token's queries. Query head j uses head j // (h / g) of
-    k and v. A score is the product of query and key over √d.
-    k, v: i8[T, g, d], all filled; the key at position t is `k[t]` times
-    `k_scale[t]`, and the value is `v[t]` times `v_scale[t]`.
+    q: f32[h, d], the token's queries. Query head j uses head j // (h / g) of k
+    and v. A score is the dot product of a query and a key, divided by √d.
+    k, v: i8[T, g, d], all filled; head by head, the key at position t is `k[t]`
+    times `k_scale[t]`, and the value is `v[t]` times `v_scale[t]`.
     k_scale, v_scale: f32[T, g].
     Returns f32[h, d].
 
@@ -155,19 +157,19 @@ def step_bytes(
 ) -> int:
     """Compute the bytes that a device reads for one token of each sequence.
 
-    weights: bytes of all weights; every device has 1/n of them.
-    position: the bytes that one position of one sequence takes in the cache,
-    for all heads and layers.
+    weights: the number of bytes of all weights; every device has 1/n of them.
+    position: the number of bytes that one position of one sequence takes in the
+    cache, for all heads and layers.
     heads: the number of key heads in the cache. They are split into g groups of
     equal size, where g is the greatest common divisor of heads and n.
     batch, length: the number of sequences, and the number of positions in the
     cache for each.
     n: the number of devices.
-    rest: how the n / g devices of a group hold its heads: "copies" (each has a
-    whole copy of their cache), "batch" or "sequence" (their cache is split over
-    the devices along this dimension).
-    Returns the bytes that a device reads in one step, weights and cache, each
-    once. All divisions come out even.
+    rest: how the n / g devices that share a group of heads store the cache of
+    these heads: "copies" (each device has a whole copy), "batch" or "sequence"
+    (the cache is split over the devices along this dimension).
+    Returns the number of bytes that a device reads in one step: its weights and
+    its cache, each once. All divisions come out even.
 
     算出每个序列生成一个词元时，一个设备要读多少字节。
 

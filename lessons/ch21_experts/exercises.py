@@ -71,7 +71,8 @@ def moe(
     answers, each answer multiplied by its gate. A choice that finds no place
     adds nothing, and the gate of the token's other choice stays as it is. The
     function is compiled with `jit`.
-    Budget: two all-to-alls, each of E·C·d numbers, and nothing else is sent.
+    Budget: two all-to-alls, each of E·C·d numbers per device; nothing else is
+    sent.
 
     一层专家：把词元送过去，把回答送回来，再与词元本身相加。
 
@@ -86,7 +87,7 @@ def moe(
     返回 f32[T, d]，分片方式相同，每一行是一个词元加上各个回答与相应门控值的乘
     积。没有位置的选择什么也不加，同一词元另一个选择的门控值
     不变。函数会用 `jit` 编译。
-    预算：两次 all-to-all，每次 E·C·d 个数，此外什么也不发送。
+    预算：两次 all-to-all，每个设备每次 E·C·d 个数，此外什么也不发送。
     """
     # TODO: which dimension is joined on the way there, and which is split on the way back?
     # TODO：去的时候拼接哪一维？回来的时候切开哪一维？
@@ -98,19 +99,19 @@ def balance_loss(
 ) -> jax.Array:
     """Compute the load-balancing loss E Σ f P of a batch with padding.
 
-    p: f32[T, E], the router's probabilities for each token, rows that sum to 1,
-    sharded with `P("e")`.
-    who: i32[T, k], the experts chosen, sharded the same way.
+    p: f32[T, E], sharded with `P("e")`; each row has the router's probabilities
+    for one token, which sum to 1.
+    who: i32[T, k], the experts that each token has chosen, sharded the same
+    way.
     real: bool[T], sharded the same way; False for padding, which does not count
     in any way. The devices have different numbers of real tokens, and some may
     have none; at least one token of the batch is real.
     mesh: a mesh with one Auto axis, "e", whose size n divides T.
     Returns f32[], the same on every device: E times the sum of `f[i] * P[i]`
     over the experts. `f[i]` is the share of expert i in all choices of real
-    tokens, `P[i]` the mean of `p[:, i]` over all real tokens. The function is
-    compiled with `jit`.
-    Budget: all-reduces only, one or several, of at most 2·E + 2 numbers
-    together.
+    tokens, and `P[i]` is the mean of `p[:, i]` over all real tokens. The
+    function is compiled with `jit`.
+    Budget: all-reduces only, one or several, of at most 2·E + 2 numbers in all.
 
     有填充的批次的均衡损失，即真实词元的 E Σ f P。
 
@@ -163,17 +164,18 @@ def ragged_offsets(
     sent: sent[i][j] is the number of rows that device i has for device j; n
     lists of n numbers.
     bound: the number of rows that a device can take.
-    me: the device whose lists to compute.
+    me: the number of the device whose lists you compute.
 
-    The operand of each device has all its rows, in the order of their
-    receivers. A receiver stores the rows in the order of the senders, without
-    gaps. Once it has `bound` rows it is full: from the sender that fills it,
-    only the first rows that fit are sent, and from later senders none.
+    The operand of each device contains the rows that it has for all n devices,
+    in the order of the receivers. A receiver stores the rows in the order of
+    the senders, without gaps. Once it has `bound` rows it is full: from the
+    sender that fills it, only the first rows that fit are sent, and from later
+    senders none.
     Returns (input_offsets, send_sizes, output_offsets, recv_sizes), lists of n
-    numbers: for each device j where the rows for j begin in the operand of
-    `me`, how many are sent to j, where they begin in the output of j, and how
-    many come from j. If j is full before the turn of `me`, they begin at
-    `bound`.
+    numbers. For each device j, they say, in this order: where the rows for j
+    begin in the operand of `me`, how many of them are sent to j, where they
+    begin in the output of j, and how many rows come from j. If j is full before
+    the turn of `me`, the rows for j begin at `bound` in its output.
 
     设备可能放满时，`lax.ragged_all_to_all` 的 4 个列表。
 

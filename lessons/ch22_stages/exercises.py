@@ -47,18 +47,18 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
 def slots(rows: list[list[str]]) -> list[list[int]]:
     """Find the buffer slot in which each stage keeps each input.
 
-    rows: a table of strings as in Exercise 1, of any schedule,
-    rows[tick][stage].
+    rows: the table of any schedule. rows[tick][stage] is "F" or "B" and the
+    number of a microbatch, such as "F2", or "" if the stage does nothing.
 
     A stage stores the input of microbatch m in the tick of its "F", in the free
-    slot with the lowest number. The input is read last in the tick of its "B";
-    from the next tick on the slot is free.
-    Returns a list for each stage, with the slot of each microbatch, counted
-    from 0.
+    slot with the lowest number. The input is read for the last time in the tick
+    of its "B"; from the next tick on, the slot is free.
+    Returns a list for each stage, with the slot of each microbatch in order.
+    Slots are counted from 0.
 
     每个阶段把哪个输入放进缓冲区的哪个槽位？
 
-    rows：像练习 1 那样写成文字的表，可以是任何调度，rows[拍][阶段]。
+    rows：任何一种调度的表。rows[拍][阶段] 是 "F" 或 "B" 加上微批次的编号，例如 "F2"；阶段什么也不做时是 ""。
 
     微批次 m 的输入在做 "F" 的那一拍放进编号最小的空槽位，在做 "B" 的那一拍最后一次读取，从下一拍起，这个槽位空出来。
     返回每个阶段一个列表，依次是各个微批次的槽位，从 0 数起。
@@ -75,7 +75,7 @@ def one_step(
     y: jax.Array,
     rate: float,
 ) -> tuple[list[jax.Array], list[int]]:
-    """Run a step of training, stage by stage, as the lists say.
+    """Run a training step in which each stage follows its own list.
 
     orders: orders[s] lists what stage s does, in order, as strings such as "F0"
     and "B0". A stage does the next item of its list when its neighbour has sent
@@ -83,11 +83,12 @@ def one_step(
     w: w[s], f32[d, d], the weights of stage s; it computes tanh(a @ w[s]).
     x, y: f32[M, rows, d], the microbatches, and the targets for the last
     stage's output.
-    rate: a step is `w - rate * gradient`, with the gradient of the mean of
-    (out - y)² over all M microbatches.
-    Returns the new weights, a list, and for each stage the largest number of
-    inputs that it kept at once: from the forward of a microbatch to its
-    backward, that microbatch included.
+    rate: the learning rate. The new weights are `w - rate * gradient`; the loss
+    is the mean of (out - y)² over all M microbatches.
+    Returns (weights, most), two lists with an entry for each stage: its new
+    weights, and the largest number of inputs that it kept at once. A stage
+    keeps the input of a microbatch from the forward of this microbatch until
+    the end of its backward.
 
     按列表逐个阶段训练一步。
 

@@ -53,14 +53,15 @@ def multiple(
     with respect to w.
     check_vma: the argument of `shard_map`.
     cast: whether w is first cast with `lax.pcast(w, "data", to="varying")`.
-    This happens only if check_vma is True.
+    `cast` is True only if check_vma is True.
     of: the function whose gradient is taken: "loss", "pmean" (of the loss) or
     "psum" (of the loss).
     then: the operation on the gradient: "nothing", "pmean" or "psum".
     n: the number of devices.
-    Returns (m, "all") if every device ends with m times the right gradient,
-    that of the mean over the rows of all devices, and (m, "own") if each device
-    ends with m times the gradient of the mean over its own rows.
+    Returns (m, "all") if every device ends up with m times the right gradient,
+    which is the gradient of the mean over the rows of all devices, and
+    (m, "own") if each device ends up with m times the gradient of the mean over
+    its own rows.
 
     这个梯度由谁求和，最后得到什么？
 
@@ -87,12 +88,13 @@ def global_batch(
 
     order: the numbers of all rows, shuffled for this epoch; the same in each
     process.
-    step: the step of the epoch, counted from 0. It is a full step.
+    step: the step of the epoch, counted from 0. The step is complete: every
+    process has enough rows for it.
     processes: the number of processes, n. DistributedSampler appends the first
     numbers of `order` until n divides its length, and gives process r every
     n-th number, beginning with the one at index r.
-    rows: the rows of a microbatch in one process. A DataLoader splits the rows
-    of a process into such batches, in order.
+    rows: the number of rows of a microbatch in one process. A DataLoader splits
+    the rows of a process into batches of this size, in order.
     micro: the number of microbatches in a step.
     Returns a NumPy array, int[micro, processes * rows]: for each microbatch
     the rows of process 0, then those of process 1, and so on.
@@ -116,16 +118,17 @@ def global_batch(
 def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
     """Clip gradients by their global norm when some of them are sharded.
 
-    grads: f32 arrays by name, laid out by `specs`.
-    specs: a PartitionSpec for each: `P()`, a copy on every device, or
-    `P("data")`, sharded along its first dimension.
-    most: the largest norm allowed, more than 0. The norm is the root of the sum of the
-    squares of all numbers of all arrays, each counted once.
+    grads: a dict of f32 arrays, laid out according to `specs`.
+    specs: a dict with a PartitionSpec for each array: `P()`, a copy on every
+    device, or `P("data")`, sharded along its first dimension.
+    most: the largest norm allowed, more than 0. To get the norm, add up the
+    squares of all numbers in all arrays, each number once, and take the square
+    root.
     mesh: n devices on one axis, "data".
     Returns the gradients, with the same layouts: unchanged if the norm is at
     most `most`, otherwise all of them multiplied by `most / norm`. The function
     is compiled with `jit`.
-    Budget: all-reduces only, of 4 bytes for each array.
+    Budget: all-reduces only, of at most 4 bytes for each array.
 
     按全局范数裁剪梯度，其中一些数组是分片的。
 
@@ -145,17 +148,18 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
 def which_default(
     theirs: list[float], runs: dict[str, list[float]], rounding: float
 ) -> str:
-    """Find the default that differs, from the losses of the first steps.
+    """Find the default that differs, given the losses of the first steps.
 
-    theirs: the losses of the other program, step by step, in f64; all more than
+    theirs: the losses of the other program, step by step, in f64; all are above
     0.
-    runs: the losses of your program, for the same number of steps: once as it
-    is, under the name "none", and once for each default that you suspect, under
-    the name of this default and with the value that you suspect.
+    runs: a dict that maps the name of each run of your program to its losses,
+    for the same number of steps. The run "none" is your program as it is. Every
+    other run has the name of a default that you suspect, and sets this default
+    to the value that you suspect.
     rounding: the largest relative difference, |yours / theirs - 1|, that
     rounding can cause in any step.
     Returns the name of the run that differs by no more than `rounding` in any
-    step; "" if there is none. There are never two such runs.
+    step, or "" if there is none. There are never two such runs.
 
     根据前几步的损失，找出不一样的默认值。
 

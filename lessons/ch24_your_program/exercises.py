@@ -19,12 +19,13 @@ from jax.sharding import Mesh
 def budget(bill: list[dict]) -> int:
     """Compute the smallest budget, in bytes, that a program stays within.
 
-    bill: its collectives. Each has "op", "bytes", "devices" (the number that
-    take part, n) and "times" (how often it runs in one step). "op" is
-    "all-reduce", "all-gather", "reduce-scatter", "all-to-all" or
-    "collective-permute". "bytes" are those of the larger array: the result of
-    an all-gather, the operand of a reduce-scatter; for the other three, both
-    arrays have the same size. "bytes" is always a multiple of n.
+    bill: a list of the program's collectives, each a dict with "op", "bytes",
+    "devices" (the number that take part, n) and "times" (how often it runs in
+    one step). "op" is "all-reduce", "all-gather", "reduce-scatter",
+    "all-to-all" or "collective-permute". "bytes" is the size of the larger
+    array: the result of an all-gather, or the operand of a reduce-scatter; for
+    the other three, operand and result have the same size. "bytes" is always a
+    multiple of n.
     Returns the number of bytes that one device sends in a step, by the ring
     model (in an all-to-all, each part is counted once, by the device that it
     comes from). The test `assert_traffic(step, ..., most=budget(bill))`, which
@@ -49,12 +50,12 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
     """Find the commit that doubled the traffic, with few compilations.
 
     bill: bill(i) checks out commit i, from 0 to n - 1, compiles the step and
-    returns the bytes that a device sends.
+    returns the number of bytes that a device sends.
     n: the number of commits, 2 or more.
 
-    The bytes also change a little: before the first bad commit they are within
-    10% of bill(0), and from that commit on at least 1.8 times bill(0). Commit 0
-    is good, commit n - 1 is bad.
+    The number of bytes also varies a little: before the first bad commit it is
+    within 10% of bill(0), and from that commit on it is at least 1.8 times
+    bill(0). Commit 0 is good, and commit n - 1 is bad.
     Returns the number of the first bad commit.
     Budget: at most `1 + (n - 1).bit_length()` calls of `bill`; one more raises
     RuntimeError.
@@ -107,7 +108,7 @@ def apart_after_restart(
     batches: list,
     at: int,
 ) -> int:
-    """Find the first step in which a restarted training run differs.
+    """Find the first step whose loss differs after training is restarted.
 
     start: start() returns the first state.
     step: step(state, batch) returns (state, loss). It may change the state that
@@ -141,10 +142,11 @@ def changed(
 ) -> dict[str, tuple[int, int]]:
     """List the figures that a commit changed.
 
-    before, after: figures by name, none below 0. A missing figure is 0.
+    before, after: dicts that map names to figures, none below 0. A missing
+    figure is 0.
     within: a figure may differ by at most this fraction of its value in
-    `before`; from 0 to below 1.
-    Returns {name: (before, after)} of those that differ by more.
+    `before`; at least 0 and below 1.
+    Returns a dict {name: (before, after)} of the figures that differ by more.
 
     一次提交改变了哪些数字？
 
