@@ -5,6 +5,7 @@ import re
 _OPEN = re.compile(r"(:{3,}|`{3,})\{([\w-]+)\}\s*(.*)")
 _OPTION = re.compile(r":([\w-]+):\s*(.*)")
 _LABEL = re.compile(r"\(([^()\s]+)\)=\s*")
+_PARAGRAPH_ENDS = re.compile(r"\s*$|[|%]|:{3,}|`{3,}|\([^()\s]+\)=")
 _TARGET = re.compile(r"(.*?)\s*<([^<>]+)>", re.S)
 _PIECES = re.compile(
     r"\{(?P<role>[\w-]+)\}`(?P<content>[^`]+)`|`[^`]+`|(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s]+)\)"
@@ -48,8 +49,11 @@ def plain(text: str, links: Links, names: dict[str, str]) -> str:
             out += [f'<a id="{m[1]}"></a>', ""]
         elif line.startswith("% "):
             pass
-        else:
-            out.append(_inline(line, links))
+        else:  # whole paragraphs: a reference may go on in the next line; a row of a table is a line
+            ends = (j for j in range(i + 1, len(lines)) if line.startswith("|") or _PARAGRAPH_ENDS.match(lines[j]))
+            end = next(ends, len(lines))
+            out += _inline("\n".join(lines[i:end]), links).split("\n")
+            i = end - 1
         i += 1
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip("\n")
 
