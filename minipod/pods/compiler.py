@@ -236,7 +236,7 @@ def _dynamic(
             places.append(i)
             expected = next(wanted, None)
     if expected is not None:
-        raise Mistake("the static arguments of this jit look like the others: give its file to minipod plan")
+        raise Mistake("the static arguments of this jit look like its other arguments: give its file to minipod plan")
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
         whole = list(leaves)

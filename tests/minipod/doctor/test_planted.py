@@ -99,7 +99,7 @@ def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_
 
 def test_planted_settings_that_nobody_reads_or_that_contradict():
     said = settings({"JAX_NUM_CPU_DEVICE": "4", "JAX_PLATFORMS": "cpu", "JAX_COORDINATOR_PORT": "1"})
-    assert said.advice == "JAX does not read JAX_NUM_CPU_DEVICE: is JAX_NUM_CPU_DEVICES meant?"
+    assert said.advice == "JAX does not read JAX_NUM_CPU_DEVICE: did you mean JAX_NUM_CPU_DEVICES?"
     both = {"JAX_NUM_CPU_DEVICES": "4", "XLA_FLAGS": "--a=1 --xla_force_host_platform_device_count=8 --b=2"}
     assert settings(both).advice.startswith("JAX_NUM_CPU_DEVICES=4 overrides --xla_force_host_platform_device_count=8")
     seen = look(environment.clean(**both | {"XLA_FLAGS": both["XLA_FLAGS"][6:-6]}), "no-simulation")[2]

@@ -62,7 +62,7 @@ MISTAKES = [
     # profile, schedule
     (lambda: pictures.profile([1, 2]), TypeError, "expected a profile, such as minipod.profiles.read returns"),
     (lambda: pictures.schedule([["F0", ""], ["B0"]]), ValueError, TABLE),
-    (lambda: pictures.schedule([["G0"]]), ValueError, '\'G0\' is no label of a table: "F3", "B3" or "F3b" are'),
+    (lambda: pictures.schedule([["G0"]]), ValueError, '\'G0\' is not a label: write "F3", "B3" or "F3b"'),
     (lambda: pictures.schedule([["F0"] * 17]), ValueError, "17 stages and 1 ticks cannot be drawn: up to 16 and 64"),
     # player
     (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "each of 2 devices"),

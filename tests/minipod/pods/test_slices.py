@@ -99,7 +99,7 @@ def test_axes_must_multiply_to_the_slice():
         ({}, r"\(none\) multiply to no axes"),
         ({"data": -2, "model": -4}, ""),
     ):
-        with pytest.raises(ValueError, match=f"v5e:2x4 has 8 devices, and the axes .*{said}"):
+        with pytest.raises(ValueError, match=f"v5e:2x4 has 8 devices, but the axes .*{said}"):
             pods.mesh("v5e:2x4", **axes)
 
 
