@@ -67,7 +67,7 @@ def test_planted_launchers_that_jax_does_not_know_two_at_once_and_none():
     assert cluster(**batch_script) is None and "start the program with `srun`" in advice(**batch_script)
     said = advice(**MPI4, **SLURM)
     assert said.startswith("two launchers' variables are set, Open MPI (process 1 of 2), Slurm (process 3 of 4)")
-    assert "JAX takes Open MPI's" in said
+    assert "JAX uses those of Open MPI" in said
     assert "num_processes and process_id" in advice(JAX_COORDINATOR_ADDRESS="127.0.0.1:1234")
     assert "such as torchrun" in advice(WORLD_SIZE="4", RANK="1")
     assert not launcher.launcher(None, env={"WORLD_SIZE": "1", "RANK": "0"}).advice

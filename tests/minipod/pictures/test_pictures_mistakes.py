@@ -48,7 +48,11 @@ MISTAKES = [
     (lambda: pictures.curve({"a": [math.nan]}), ValueError, "no finite value"),
     (lambda: pictures.curve({"a": [1, 2]}, x=[1, 2, 3]), ValueError, "2 values for 3 places"),
     (lambda: pictures.curve({"a": [1, 0]}, logy=True), ValueError, "logy needs numbers above 0"),
-    (lambda: pictures.curve({"a": [1]}, dots={"b": [1]}), ValueError, "no line is called 'b'"),
+    (
+        lambda: pictures.curve({"a": [1]}, dots={"b": [1]}),
+        ValueError,
+        "there are dots for 'b', but no line of that name",
+    ),
     (lambda: jax.jit(lambda x: pictures.curve({"one device": x}).alt)(jnp.ones(3)), TypeError, "outside jit"),
     # torus, plans, ring, halves
     (lambda: pictures.torus(mesh(8)), ValueError, "no coordinates"),
