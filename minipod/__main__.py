@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(options)
     except KeyboardInterrupt:
-        _say("interrupted: everything that it started has been stopped")
+        _say("interrupted: everything that this command started has been stopped")
         return 130
     except BrokenPipeError:  # `minipod run … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -316,7 +316,7 @@ def _profile(options: argparse.Namespace) -> int:
     from minipod.profiles.command import profiled, report
 
     if options.draw and not Path(options.draw).resolve().parent.is_dir():
-        raise FileNotFoundError(f"{options.draw}: there is no such folder to write it in")
+        raise FileNotFoundError(f"{options.draw}: the folder of that file does not exist")
     program = options.paths[0].endswith(".py")
     paths, arguments = (options.paths[:1], options.paths[1:]) if program else (options.paths, [])
     recorded = profiled(paths, options.text, arguments, options.devices, options.limit)
@@ -339,7 +339,7 @@ def _draw(options: argparse.Namespace) -> int:
     from minipod.pictures import devices
 
     if not Path(options.output).resolve().parent.is_dir():
-        raise FileNotFoundError(f"{options.output}: there is no such folder to write it in")
+        raise FileNotFoundError(f"{options.output}: the folder of that file does not exist")
     simulate(options.devices)
     devices().save(options.output)
     print(options.output)

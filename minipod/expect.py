@@ -41,7 +41,9 @@ def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], te
         if not isinstance(error, Exception):  # such as Ctrl-C
             raise
         raise AssertionError(f"expected {wanted}, but this was raised: {quote(error)}") from error
-    raise AssertionError(f"expected {wanted}, but nothing was raised: this error is gone, so the text must change")
+    raise AssertionError(
+        f"expected {wanted}, but nothing was raised: this error no longer occurs, so the text must change"
+    )
 
 
 def quote(error: BaseException, text: str = "") -> str:

@@ -55,8 +55,8 @@ def choices(of: Model, on: str) -> list[Choice]:
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
         raise ValueError(
-            f"{of.params:.3g} parameters do not fit on {on} in any layout: {least.name}, data={least.data},"
-            f"model={least.model}, needs about {least.held / 1e9:,.1f} GB of a device's {least.room / 1e9:,.1f}"
+            f"{of.params:.3g} parameters do not fit on {on} in any layout: even {least.name}, data={least.data},"
+            f"model={least.model}, needs about {least.held / 1e9:,.1f} GB, and a device has {least.room / 1e9:,.1f} GB"
         )
     return sorted(made, key=lambda choice: ((True, None, False).index(choice.fits), choice.seconds.least))
 

@@ -89,7 +89,7 @@ def _from_our_launcher() -> dict[str, Any]:
     process, patience = int(os.environ["MINIPOD_PROCESS"]), int(os.environ.get("MINIPOD_LIMIT", PATIENCE))
     if process:
         if not wait_for_listener(coordinator, patience):
-            raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {patience:g} s")
+            raise TimeoutError(f"process 0 did not call jax.distributed.initialize within {patience:g} s")
     return {
         "coordinator_address": coordinator,
         "num_processes": int(os.environ["MINIPOD_PROCESSES"]),
@@ -129,7 +129,7 @@ def _look_ahead(name: str) -> None:
     elif count() > 1:
         began = time.monotonic()
         if not wait_for_listener(address, PATIENCE):
-            _end(f"nothing has listened on {address} within {PATIENCE} s: has process 0 ended, or is there a firewall?")
+            _end(f"nothing listened on {address} within {PATIENCE} s: has process 0 ended, or is there a firewall?")
         if time.monotonic() < began + SETTLE:
             time.sleep(SETTLE)  # it may be another job's: process 0 is about to say so
 

@@ -126,7 +126,7 @@ def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
 def _wait(coordinator: str, patience: float) -> None:
     """Let process 0 be first: JAX's own second attempt would come a whole second later, or reach another cluster."""
     if not wait_for_listener(coordinator, patience):
-        raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {patience:g} s")
+        raise TimeoutError(f"process 0 did not call jax.distributed.initialize within {patience:g} s")
 
 
 def _parts(address: str) -> tuple[str, int]:
@@ -174,7 +174,7 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
             sign.close()
             os.close(lock)
             raise OSError(
-                f"{taken} listens on {address}: let it end, or give the program {{coordinator}}, a free address"
+                f"{taken} listens on {address}: wait until it ends, or give the program {{coordinator}}, a free address"
             )
         _held[port] = lock
     _signs.append(sign)

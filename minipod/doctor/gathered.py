@@ -89,8 +89,8 @@ def _processes(gathered: Gathered) -> list[Finding]:
     if not gathered.missing:
         return [Finding("Processes", value)]
     advice = (
-        f"{gathered.who(gathered.missing)} did not come within {gathered.limit:g} s: not started, ended before, "
-        f"stopped, or without a way to {gathered.coordinator}"
+        f"{gathered.who(gathered.missing)} did not come within {gathered.limit:g} s: not started, already ended, "
+        f"stopped, or unable to reach {gathered.coordinator}"
     )
     return [Finding("Processes", value, advice)]
 
@@ -197,7 +197,8 @@ def _measured(gathered: Gathered) -> list[Finding]:
     hop = gathered.steps[0]["hop"]
     rate = f"{hop['bandwidth'] / 1e9:.2f} GB/s" if hop["bandwidth"] > 1e8 else f"{hop['bandwidth'] / 1e6:.1f} MB/s"
     large = f"{hop['large'] / 2**20:g} MiB"
-    value = f"an all-reduce of 4 bytes takes {seconds(hop['latency'])}; in one of {large} each sends {rate} (medians)"
+    small = seconds(hop["latency"])
+    value = f"an all-reduce of 4 bytes takes {small}; in one of {large} each process sends {rate} (medians)"
     return [Finding("Hop", value), _slowest(gathered)]
 
 

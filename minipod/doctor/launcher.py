@@ -34,7 +34,8 @@ def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
     if cluster["launcher"] == "minipod run" or len(set(launchers.values())) < 2:
         return ""
     chosen = cluster["launcher"]
-    return f"two launchers' variables are set, {conflict(launchers)}; JAX takes {chosen}'s: start it with one of them"
+    said = f"two launchers' variables are set, {conflict(launchers)}; JAX uses those of {chosen}"
+    return f"{said}: start the process with only one launcher"
 
 
 def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
@@ -82,7 +83,7 @@ def _as_first(address: str, place: Any) -> Finding:
                 advice = f"the others will look for process 0 there, but it is on {here}: set JAX_COORDINATOR_ADDRESS"
                 return Finding("Coordinator", address, advice)
             advice = f"process 0 cannot listen there ({error.strerror}): is it another job's coordinator? "
-            advice += "`export JAX_COORDINATOR_PORT=` a different port, the same in all processes"
+            advice += "set JAX_COORDINATOR_PORT to a different port, the same in all processes"
             return Finding("Coordinator", address, advice)
     return Finding("Coordinator", f"{address}, free")
 
@@ -95,7 +96,7 @@ def _as_other(address: str, place: Any) -> Finding:
         try:
             s.connect(socket_address)
         except ConnectionRefusedError:
-            return Finding("Coordinator", f"{address}: its host answers, and nothing listens on the port yet")
+            return Finding("Coordinator", f"{address}: its host answers, but nothing listens on the port yet")
         except OSError as error:
             why = error.strerror or f"no answer within {PATIENCE:g} s"
             return Finding("Coordinator", address, f"it cannot be reached ({why}): is there a firewall in between?")

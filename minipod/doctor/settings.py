@@ -38,7 +38,7 @@ def unread(name: str) -> str:
     if not name.startswith("JAX_") or (known := names_in_jax()) is None or name in known:
         return ""
     near = difflib.get_close_matches(name, known, 1, 0.85)
-    return f"JAX does not read {name}" + (f": is {near[0]} meant?" if near else ": unset it")
+    return f"JAX does not read {name}" + (f": did you mean {near[0]}?" if near else ": unset it")
 
 
 @functools.cache

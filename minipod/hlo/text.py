@@ -202,7 +202,7 @@ def parse(text: str) -> Program:
                 header = line
             elif heading := _HEADER.match(line):
                 if heading[2] in computations or heading[1] and entry:
-                    raise quoted("this text holds more than one program: give the text of one", line)
+                    raise quoted("this text contains more than one program: give the text of one", line)
                 current = computations[heading[2]] = Computation()
                 entry = heading[2] if heading[1] else entry
         elif line.startswith("}"):

@@ -78,7 +78,8 @@ def _moving(collectives: Sequence[Collective], size: int) -> list[Collective]:
             continue  # nothing moves
         if (highest := max(map(max, filter(None, c.groups)))) >= size:
             raise ValueError(
-                f"the program runs on {highest + 1} devices or more, the mesh has {size}: give the program's own mesh"
+                f"the program runs on {highest + 1} devices or more, but the mesh has {size}: "
+                "give the program's own mesh"
             )
         moving.append(c)
     return moving

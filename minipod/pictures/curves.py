@@ -43,7 +43,9 @@ def curve(
     lines = _read(series, x, logx, logy)
     points_of = _read(dots, x, logx, logy) if dots else {}
     if unknown := set(points_of) - set(lines):
-        raise ValueError(f"no line is called {min(unknown)!r}, which has dots: choose from {', '.join(lines)}")
+        raise ValueError(
+            f"there are dots for {min(unknown)!r}, but no line of that name: choose from {', '.join(lines)}"
+        )
     finite = {name: [p for p in points if math.isfinite(p[1])] for name, points in lines.items()}
     every = [p for points in finite.values() for p in points]
     every += [p for points in points_of.values() for p in points if math.isfinite(p[1])]

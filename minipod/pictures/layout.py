@@ -128,7 +128,9 @@ def _read(it: Any, shape: Sequence[int] | None) -> tuple[Sharding, tuple[int, ..
         raise TypeError(f"expected a jax.Array, or a Sharding and a shape, got {type(it).__name__}")
     size = tuple(it.shape)
     if shape is not None and _shape(shape) != size:
-        raise ValueError(f"the array has shape {size}, not {tuple(shape)}: leave shape out, the array knows its own")
+        raise ValueError(
+            f"the array has shape {size}, not {tuple(shape)}: leave shape out, because the array has its own"
+        )
     return sharding, size, str(it.dtype)
 
 

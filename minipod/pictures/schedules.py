@@ -45,7 +45,7 @@ def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
     if not rows or not rows[0] or any(isinstance(row, str) or len(row) != len(rows[0]) for row in rows):
         raise ValueError("expected a table: a row for each tick, and in it a label for each stage")
     if wrong := [x for row in rows for x in row if x and not (isinstance(x, str) and LABEL.fullmatch(x))]:
-        raise ValueError(f'{wrong[0]!r} is no label of a table: "F3", "B3" or "F3b" are expected, and "" for nothing')
+        raise ValueError(f'{wrong[0]!r} is not a label: write "F3", "B3" or "F3b", or "" for nothing')
     if len(rows[0]) > STAGES or len(rows) > TICKS:
         raise ValueError(f"{len(rows[0])} stages and {len(rows)} ticks cannot be drawn: up to {STAGES} and {TICKS} can")
     return len(rows[0]), len(rows)

@@ -108,7 +108,7 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
     of = slice_of(name)
     product = " × ".join(map(str, axes.values())) or "no axes"
     if any(size < 1 for size in axes.values()) or np.prod([*axes.values()], dtype=int) != of.devices or not axes:
-        raise ValueError(f"{of} has {of.devices} devices, and the axes {_written(axes)} multiply to {product}")
+        raise ValueError(f"{of} has {of.devices} devices, but the axes {_written(axes)} multiply to {product}")
     inside = {axis: size // over for (axis, size), over in zip(axes.items(), crossing(of, axes), strict=True)}
     every = np.array(devices(of.name), dtype=object).reshape(of.count, -1)
     parts = [_laid(of, part, inside) for part in every]
@@ -125,8 +125,8 @@ def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
     for size in axes.values():
         if size % left and left % size:
             raise ValueError(
-                f"{_written(dict(axes))} cannot be laid on {on}: the first axes go over its {on.count} slices, and of "
-                f"{size} and {left} neither divides the other"
+                f"{_written(dict(axes))} cannot be laid on {on}: the first axes cross its {on.count} slices, but "
+                f"neither of {size} and {left} divides the other"
             )
         over.append(min(size, left))
         left //= over[-1]

@@ -236,7 +236,7 @@ def _dynamic(
             places.append(i)
             expected = next(wanted, None)
     if expected is not None:
-        raise Mistake("the static arguments of this jit look like the others: give its file to minipod plan")
+        raise Mistake("the static arguments of this jit look like its other arguments: give its file to minipod plan")
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
         whole = list(leaves)
@@ -292,7 +292,7 @@ def _death(code: int, stderr: str, what: str) -> str:
         why = _sentence(lines[-1])
     else:
         why = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-    return f"the compiler died of {what}: {why}"
+    return f"the compiler crashed while compiling {what}: {why}"
 
 
 _VMEM = re.compile(r"allocating on stack for %?([\w.-]+) =.*?with size (\S+) and limit (\S+) exceeded", re.S)
@@ -309,8 +309,8 @@ def _sentence(message: str) -> str:
     if parts := _ALLOCATION.search(message):
         wanted, limit = (f"{int(n) / 2**20:g} MiB" for n in parts.groups()[:2])
         return (
-            f"the kernel {parts[3]} wants {wanted} of fast memory (VMEM) at once, but there are {limit}: use smaller "
-            "blocks"
+            f"the kernel {parts[3]} wants {wanted} of fast memory (VMEM) at once, but only {limit} is available: use "
+            "smaller blocks"
         )
     first = next((line for line in message.splitlines() if line.strip()), "")
     return re.sub(r"^(?:[A-Z_]+: )?(?:E\d+: )?", "", first.strip())[:300] or "the compiler gives no reason"

@@ -137,7 +137,7 @@ def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
         raise ValueError("--explicit needs --mesh, whose axes it makes Explicit")
     for path in filter(None, (wanted.save, wanted.dump)):
         if not Path(path).resolve().parent.is_dir():
-            raise FileNotFoundError(f"{path}: there is no such folder to write it in")
+            raise FileNotFoundError(f"{path}: the folder of that file does not exist")
     return Path(file), name, None if wanted.mesh is None else axes_of(wanted.mesh)
 
 

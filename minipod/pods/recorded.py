@@ -80,7 +80,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (ValueError, TypeError, KeyError):
-        raise ValueError(f"{path} holds no recorded plans: put back the one that came with the program") from None
+        raise ValueError(f"{path} contains no recorded plans: restore the one that came with the program") from None
 
 
 def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:

@@ -20,10 +20,10 @@ def profiled(
     """Return the profile of one program, which is run now, or of recordings, one per process. ValueError or OSError."""
     if any(path.endswith(".py") for path in paths):
         if len(paths) > 1 or texts:
-            raise ValueError("give either recordings or one program, without --text")
+            raise ValueError("give either recordings or a single program; --text is for recordings only")
         return recorded(paths[0], arguments, devices, limit)
     if arguments:
-        raise ValueError(f"{arguments[0]}: arguments need a program, and none is given")
+        raise ValueError(f"{arguments[0]}: arguments are for a program, but none is given")
     for text in texts:
         if not Path(text).is_file():
             raise FileNotFoundError(f"{text}: there is no such file")

@@ -41,7 +41,7 @@ def assert_traffic(
     if most is not None and total > most:
         wrong.append(f"each device sends {total:,} bytes{across}, more than {most:,}")
     if only is not None and (others := {c.op for c in counted} - set(only)):
-        wrong.append(f"{', '.join(sorted(others))} where {_allowed(only)} may be")
+        wrong.append(f"found {', '.join(sorted(others))}, but {_allowed(only)} is allowed")
     if wrong:
         pytest.fail("; ".join(wrong) + "\n" + str(traffic.table(bill)))
 
@@ -85,9 +85,9 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
     _some(flops=flops, most=most)
     count = sum(work(text.parse(_compiled(function, args).as_text() or "")).flops.values())
     if flops is not None and count != flops:
-        pytest.fail(f"each device does {count:,} FLOPs{_times(count, flops)}, not {flops:,}")
+        pytest.fail(f"each device does {count:,} FLOPs, not {flops:,}{_times(count, flops)}")
     if most is not None and count > most:
-        pytest.fail(f"each device does {count:,} FLOPs{_times(count, most)}, more than {most:,}")
+        pytest.fail(f"each device does {count:,} FLOPs, more than {most:,}{_times(count, most)}")
 
 
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
@@ -124,4 +124,4 @@ def _allowed(only: Collection[str]) -> str:
 
 
 def _times(count: int, stated: int) -> str:
-    return f", {count / stated:.3g} times as many" if stated else ""
+    return f" ({count / stated:.3g} times as many)" if stated else ""

@@ -102,11 +102,11 @@ def _checked(asked: Wanted, marker: str) -> Wanted:
     for name, most in (("processes", MOST_PROCESSES), ("devices", MOST_DEVICES)):
         number = getattr(asked, name)
         if type(number) is not int or not 1 <= number <= most:
-            raise Unusable(f"{marker}: {name} is a whole number from 1 to {most}, not {number!r}")
+            raise Unusable(f"{marker}: {name} must be a whole number from 1 to {most}, not {number!r}")
     for name in ("seconds", "memory", "patience", "grace"):
         number = getattr(asked, name)
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < 1e6:
-            raise Unusable(f"{marker}: {name} is a number above 0, not {number!r}")
+            raise Unusable(f"{marker}: {name} must be a number above 0, not {number!r}")
     return asked
 
 

@@ -79,7 +79,7 @@ def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
     make = item.config.hook.pytest_report_from_serializable
     made = [make(config=item.config, data=data) for data in result.value["reports"]]
     if not any(type(report) is pytest.TestReport for report in made):
-        return [failed(item, "has no report of the test, which a plug-in or a conftest.py must have kept")]
+        return [failed(item, "has no report of the test, which a plug-in or a conftest.py must have intercepted")]
     subtests = sum(report.failed for report in made if type(report) is not pytest.TestReport)
     for report in made:  # JSON made lists of tuples
         report.location = tuple(report.location)
@@ -171,7 +171,7 @@ def _sentence(result: "Result") -> str:
         "died": f"ended itself: {result.text}",
         "struck": "was struck by its fault",
         "printed": f"printed more than {result.text} and was ended",
-        "memory": f"took more than {result.text} of memory and was ended",
+        "memory": f"used more than {result.text} of memory and was ended",
         "raised": f"raised outside of the test: {result.text}",
         "large": f"has reports of more than {result.text}",
     }.get(result.status, f"{result.status}: {result.text}")

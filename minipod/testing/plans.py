@@ -51,7 +51,7 @@ class Plans:
             return
         committed = self._read().get(name, {})
         if versions not in committed:
-            others = f"; of {', '.join(sorted(committed))} it has" if committed else ""
+            others = f" (it has those for {', '.join(sorted(committed))})" if committed else ""
             pytest.fail(f"{self._shown()} has no figures for «{name}» with {versions}{others}: run pytest {OPTION}")
         if wrong := _different(committed[versions], figures, within):
             pytest.fail(f"«{name}» is not what {self._shown()} says ({versions}):\n" + "\n".join(wrong))
@@ -63,7 +63,9 @@ class Plans:
                 for figures in of.values():
                     figures.items()
         except (ValueError, AttributeError):
-            raise ValueError(f"{self._shown()} holds no plans: restore it from version control, or delete it") from None
+            raise ValueError(
+                f"{self._shown()} contains no plans: restore it from version control, or delete it"
+            ) from None
         return known
 
     def _add(self, name: str, versions: str, figures: Figures) -> None:

@@ -60,7 +60,7 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     order = between_slices.numbers(mesh)  # of several slices, the program is that of one
     if shape is not None and order is None and devices not in (1, prod(shape.values())):
         raise ValueError(
-            f"the mesh {shape} has {prod(shape.values())} devices, the program was compiled for {devices}: "
+            f"the mesh {shape} has {prod(shape.values())} devices, but the program was compiled for {devices}: "
             "give the mesh on which its arrays lie"
         )
     bill = Bill(collectives(program, shape, numbers=order))
@@ -128,7 +128,7 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
     is a whole number. ValueError for an unknown operation, or fewer than one device.
     """
     if op not in OPS or devices < 1:
-        raise ValueError(f"a collective of {devices} devices called {op!r} is not known: {', '.join(OPS)}")
+        raise ValueError(f"a collective of {devices} devices called {op!r} is not known: choose from {', '.join(OPS)}")
     return plain_number(ring_bytes(op, size, devices, times))
 
 

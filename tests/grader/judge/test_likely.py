@@ -93,7 +93,7 @@ def test_a_learner_reads_that_it_is_only_likely(tmp_path):
     verdict, english, chinese = told(tmp_path / "a", "x / 2", "2 * x if 1 / x else 0.0", mistakes)
     assert (verdict.outcome, verdict.mistake, verdict.likely) == ("wrong", None, "half__twice")
     assert english == [
-        "As far as this case shows, this looks like: twice — It is doubled.",
+        "Judging by this case, the mistake looks like: twice — It is doubled.",
         "called    half(4.0)",
         "got       8.0",
         "expected  2.0",
@@ -103,7 +103,7 @@ def test_a_learner_reads_that_it_is_only_likely(tmp_path):
     mistakes = "def half__twice(x):\n    return 2 * x, 2 * x\n"
     verdict, english, chinese = told(tmp_path / "b", "x / 2, x", "2 * x, x", mistakes)
     assert (verdict.outcome, verdict.likely) == ("wrong", "half__twice")
-    assert english[0] == "As far as this case shows, this looks like: twice, in the parts that are wrong."
+    assert english[0] == "Judging by this case, the parts that are wrong look like: twice."
     assert chinese[0] == "就这个例子看，出错的部分像是：两倍。"
 
 
@@ -125,4 +125,4 @@ def test_who_fails_on_an_edge_and_leaves_the_other_waiting_still_learns_what_els
     answer(root, "ch91_pair", LEFT_ALONE)
     Notes(Catalogue(root / "lessons").spec("ch91_pair.everybody")).add("everybody__own", slow=False)
     said = check(root, "lessons/ch91_pair", "--limit=100").text
-    assert "As far as this case shows, this looks like: only its own" in said
+    assert "Judging by this case, the mistake looks like: only its own" in said

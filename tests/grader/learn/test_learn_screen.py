@@ -108,7 +108,7 @@ def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_
         await pilot.press("s", "y")
         await until(pilot, "return 2 * x")
         await pilot.press("r")
-        await until(pilot, "Put double back to its blank?")
+        await until(pilot, "Reset double to its blank?")
         await pilot.press("escape")
         await until(pilot, "wrong", "Twice x")
         assert (root / "answers" / "ch90_one.py").read_text() == mine

@@ -154,7 +154,7 @@ def test_options_have_the_values_that_the_help_says(root, monkeypatch):
         (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
         (["--limit", "soon"], "--limit soon: a number above 0 is needed"),
         (["--memory=-1"], "--memory -1: a number above 0 is needed"),
-        (["--seed", "x"], "--seed x: a whole number, 0 or more, is needed"),
+        (["--seed", "x"], "--seed x: give a whole number, 0 or more"),
         (["--report", "no/where.json"], "--report no/where.json: the folder of that file does not exist"),
         (["--device=gpu"], "--device gpu: choose one of simulated, real"),
     ],
@@ -175,7 +175,7 @@ CLUSTER = ("-m", "minipod", "run", "-n", "2", "-d", "4", "--limit", "300", "-m",
 def test_in_a_cluster_the_two_process_exercise_uses_it_and_process_0_reports(root):
     right = check(root, "--solutions", "-k", "everybody or count_to", launch=CLUSTER)
     assert (right.code, list(outcomes(right).values())) == (0, ["right", "right"]), right.text
-    assert right.text.count("2 of the 2 checked here solved") == 1
+    assert right.text.count("2 of the 2 exercises checked here are solved") == 1
 
 
 def test_pytest_keeps_its_own_ways(root):
@@ -183,7 +183,7 @@ def test_pytest_keeps_its_own_ways(root):
     (root / "part/.hints.json").write_text('{"ch90_one.double": 2}')
     one = check(root, "--answers=part", "-k", "double")
     assert (one.code, [(name, row["hints"]) for name, row in one.rows.items()]) == (0, [("ch90_one.double", 2)])
-    assert "1 of the 1 checked here solved (4 in all)" in one.text
+    assert "1 of the 1 exercises checked here are solved (4 in all)" in one.text
     stopped = check(root, "--answers=part", "-x")
     assert list(stopped.rows) == ["ch90_one.double", "ch90_one.total"]
     assert stopped.rows["ch90_one.total"]["message"].startswith("part/ch90_one.py has no function total")

@@ -62,9 +62,9 @@ def refuses(checked, sentence: str) -> bool:
 
 @pytest.mark.long
 def test_what_cannot_be_is_one_sentence(root: Path):
-    assert refuses(real(root, 1), "JAX finds one CPU device here and nothing else; without this option eight")
-    assert refuses(real(root, 4, JAX_PLATFORMS="rocket"), "JAX does not start on this machine's devices (")
-    assert refuses(real(root, 4, "-n2"), "only one process at a time can have the devices; leave out -n")
+    assert refuses(real(root, 1), "JAX finds one CPU device here and nothing else; leave out this option")
+    assert refuses(real(root, 4, JAX_PLATFORMS="rocket"), "JAX cannot start on this machine's devices (")
+    assert refuses(real(root, 4, "-n2"), "only one process at a time can use the devices; leave out -n")
 
 
 def test_what_is_counted_is_the_cpus_and_a_tolerance_is_wider_on_accelerators():

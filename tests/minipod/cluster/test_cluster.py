@@ -117,7 +117,7 @@ def test_process_0_gets_the_loopback_address_and_process_1_waits_until_it_listen
             "shutdown_timeout_seconds": 1,
         }
         monkeypatch.setenv("MINIPOD_PROCESS", "1")
-        with pytest.raises(TimeoutError, match="process 0 has not called jax.distributed.initialize within 1 s"):
+        with pytest.raises(TimeoutError, match="process 0 did not call jax.distributed.initialize within 1 s"):
             cluster.launch_arguments()
         monkeypatch.setenv("MINIPOD_LIMIT", "300")
         threading.Timer(0.4, coordinator.listen).start()

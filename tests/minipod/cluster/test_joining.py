@@ -141,7 +141,7 @@ def test_a_port_that_another_program_has_is_named():
         address = f"localhost:{other.getsockname()[1]}"
         done = run(address, *BOTH)
     assert str(done.first_failure).startswith(
-        f"process 0 raised OSError: another program listens on {address}: let it end, or give the program "
+        f"process 0 raised OSError: another program listens on {address}: wait until it ends, or give the program "
         "{coordinator}, a free address, at toy.py:4"
     )
 
@@ -158,5 +158,6 @@ def test_of_two_clusters_with_one_address_the_second_is_told_and_the_first_goes_
             (here / "end").touch()
         assert first.result().outputs == SUMS
     assert str(done.first_failure).startswith(
-        f"process 0 raised OSError: another run of minipod listens on {address}: let it end, or give the program "
+        f"process 0 raised OSError: another run of minipod listens on {address}: wait until it ends, or give the "
+        "program "
     )

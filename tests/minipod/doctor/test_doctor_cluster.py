@@ -218,7 +218,7 @@ def test_of_many_processes_the_odd_ones_are_named():
     assert found["Slowest"].value == "process 5 (a1): 1.0 s for what takes the others 250 ms (medians)"
     assert found["Slowest"].advice and not all_well([found["jax"]])
     assert found["Hop"] == Finding(
-        "Hop", "an all-reduce of 4 bytes takes 0.1 ms; in one of 4 MiB each sends 2.00 GB/s (medians)"
+        "Hop", "an all-reduce of 4 bytes takes 0.1 ms; in one of 4 MiB each process sends 2.00 GB/s (medians)"
     )
 
 

@@ -67,7 +67,7 @@ def test_planted_launchers_that_jax_does_not_know_two_at_once_and_none():
     assert cluster(**batch_script) is None and "start the program with `srun`" in advice(**batch_script)
     said = advice(**MPI4, **SLURM)
     assert said.startswith("two launchers' variables are set, Open MPI (process 1 of 2), Slurm (process 3 of 4)")
-    assert "JAX takes Open MPI's" in said
+    assert "JAX uses those of Open MPI" in said
     assert "num_processes and process_id" in advice(JAX_COORDINATOR_ADDRESS="127.0.0.1:1234")
     assert "such as torchrun" in advice(WORLD_SIZE="4", RANK="1")
     assert not launcher.launcher(None, env={"WORLD_SIZE": "1", "RANK": "0"}).advice
@@ -99,7 +99,7 @@ def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_
 
 def test_planted_settings_that_nobody_reads_or_that_contradict():
     said = settings({"JAX_NUM_CPU_DEVICE": "4", "JAX_PLATFORMS": "cpu", "JAX_COORDINATOR_PORT": "1"})
-    assert said.advice == "JAX does not read JAX_NUM_CPU_DEVICE: is JAX_NUM_CPU_DEVICES meant?"
+    assert said.advice == "JAX does not read JAX_NUM_CPU_DEVICE: did you mean JAX_NUM_CPU_DEVICES?"
     both = {"JAX_NUM_CPU_DEVICES": "4", "XLA_FLAGS": "--a=1 --xla_force_host_platform_device_count=8 --b=2"}
     assert settings(both).advice.startswith("JAX_NUM_CPU_DEVICES=4 overrides --xla_force_host_platform_device_count=8")
     seen = look(environment.clean(**both | {"XLA_FLAGS": both["XLA_FLAGS"][6:-6]}), "no-simulation")[2]

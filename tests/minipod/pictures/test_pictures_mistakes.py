@@ -48,7 +48,11 @@ MISTAKES = [
     (lambda: pictures.curve({"a": [math.nan]}), ValueError, "no finite value"),
     (lambda: pictures.curve({"a": [1, 2]}, x=[1, 2, 3]), ValueError, "2 values for 3 places"),
     (lambda: pictures.curve({"a": [1, 0]}, logy=True), ValueError, "logy needs numbers above 0"),
-    (lambda: pictures.curve({"a": [1]}, dots={"b": [1]}), ValueError, "no line is called 'b'"),
+    (
+        lambda: pictures.curve({"a": [1]}, dots={"b": [1]}),
+        ValueError,
+        "there are dots for 'b', but no line of that name",
+    ),
     (lambda: jax.jit(lambda x: pictures.curve({"one device": x}).alt)(jnp.ones(3)), TypeError, "outside jit"),
     # torus, plans, ring, halves
     (lambda: pictures.torus(mesh(8)), ValueError, "no coordinates"),
@@ -62,7 +66,7 @@ MISTAKES = [
     # profile, schedule
     (lambda: pictures.profile([1, 2]), TypeError, "expected a profile, such as minipod.profiles.read returns"),
     (lambda: pictures.schedule([["F0", ""], ["B0"]]), ValueError, TABLE),
-    (lambda: pictures.schedule([["G0"]]), ValueError, '\'G0\' is no label of a table: "F3", "B3" or "F3b" are'),
+    (lambda: pictures.schedule([["G0"]]), ValueError, '\'G0\' is not a label: write "F3", "B3" or "F3b"'),
     (lambda: pictures.schedule([["F0"] * 17]), ValueError, "17 stages and 1 ticks cannot be drawn: up to 16 and 64"),
     # player
     (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "each of 2 devices"),

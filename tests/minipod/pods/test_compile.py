@@ -156,7 +156,7 @@ def test_a_name_that_libtpu_aborts_on_ends_the_child_alone():
     function, arguments = pod_programs.product(pods.mesh("v5e:16x16", data=256))
     traced = compiler.trace(function, *arguments)
     wrong = replace(traced, on=replace(traced.on, name="v5e:32x32"))
-    died = "the compiler died of step for v5e:32x32|does not compile"
+    died = "the compiler crashed while compiling step for v5e:32x32|does not compile"
     with compiler.Child("tpu") as child, pytest.raises(RuntimeError, match=died) as caught:
         planning.make(wrong, child=child)
     assert "\n" not in str(caught.value)

@@ -103,7 +103,7 @@ def test_what_does_not_fit_names_what_takes_most():
 
 
 MISTAKES = {
-    "aborts": "the compiler died of aborts for v5e:2x2: SIGABRT",
+    "aborts": "the compiler crashed while compiling aborts for v5e:2x2: SIGABRT",
     "too_much_vmem": "too_much_vmem does not compile for v5e:2x2: the kernel doubled.1 wants 32.00MiB of fast memory",
     "put": "put(mesh) failed: it makes arrays on devices that are not here; wrap it in jax.eval_shape",
     "lacks_a_package": "lacks_a_package(mesh) failed: ModuleNotFoundError: No module named 'no_such_package'",

@@ -89,7 +89,7 @@ def test_the_first_axes_cross_the_slices_or_it_is_said_that_they_cannot():
         assert absent.crossing(pods.slice_of("2xv5e:4x4"), axes) == over
         halves = [[d.slice_index for d in half.flat] for half in mesh.devices.reshape(2, 16)]
         assert halves == [[0] * 16, [1] * 16]
-    with pytest.raises(ValueError, match="data=9, model=2 cannot be laid on 6xv5e:1x1.*and of 9 and 6 neither"):
+    with pytest.raises(ValueError, match="data=9, model=2 cannot be laid on 6xv5e:1x1.*but neither of 9 and 6 divides"):
         absent.crossing(pods.slice_of("6xv5e:1x1"), {"data": 9, "model": 2})
 
 
@@ -99,7 +99,7 @@ def test_axes_must_multiply_to_the_slice():
         ({}, r"\(none\) multiply to no axes"),
         ({"data": -2, "model": -4}, ""),
     ):
-        with pytest.raises(ValueError, match=f"v5e:2x4 has 8 devices, and the axes .*{said}"):
+        with pytest.raises(ValueError, match=f"v5e:2x4 has 8 devices, but the axes .*{said}"):
             pods.mesh("v5e:2x4", **axes)
 
 

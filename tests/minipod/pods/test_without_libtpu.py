@@ -103,7 +103,7 @@ def test_a_recording_of_other_versions_is_taken_and_a_file_that_holds_none_is_na
     assert plan.notes == [f"recorded with jax 0.1, libtpu 0.0.1, not compiled here, where JAX is {jax.__version__}"]
     for content in ("{", '[{"place": "v5e"}]'):
         (tmp_path / recorded.FILE).write_text(content)
-        with pytest.raises(ValueError, match="plans.json holds no recorded plans: put back the one"):
+        with pytest.raises(ValueError, match="plans.json contains no recorded plans: restore the one"):
             planning.make(traced(), tmp_path)
 
 

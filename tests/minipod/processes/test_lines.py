@@ -84,7 +84,7 @@ def test_a_debugger_is_refused_in_one_sentence_unless_it_is_another(here: Path):
     (here / "p.py").write_text("x = 1\nbreakpoint()\nprint('on')\n")
     run = cluster.run("p.py", processes=1, check=False)
     assert run.first_failure == (
-        "process 0 raised RuntimeError: a debugger needs a keyboard, and a cluster's processes have none: "
+        "process 0 raised RuntimeError: a debugger needs a keyboard, but a cluster's processes have none: "
         "debug the program in a single process, at p.py:2"
     )
     assert cluster.run("p.py", processes=1, env={"PYTHONBREAKPOINT": "builtins.print"}).outputs == ["\non\n"]

@@ -84,7 +84,7 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
         (["{tmp}/none.py"], "{tmp}/none.py: there is no such program"),
         pytest.param(["{tmp}/quiet.py"], "{tmp}/quiet.py ran nothing on a device, or did not", marks=pytest.mark.long),
         (["{tmp}/raises.py"], "{tmp}/raises.py failed: process 0 raised ValueError: no, at raises.py:1"),
-        (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: there is no such folder to write it in"),
+        (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: the folder of that file does not exist"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, capsys, arguments, sentence):

@@ -34,8 +34,11 @@ def test_budgets_are_kept_or_say_what_was_found():
     state = {"w": jax.make_array_from_single_device_arrays((4,), whole.sharding.update(spec=P()), apart)}
     for check, said in (
         (lambda: assert_traffic(gathered, many, sent=7_168), "each device sends 28,672 bytes, not 7,168"),
-        (lambda: assert_traffic(gathered, many, only={"all-reduce"}), "all-gather where only all-reduce may be"),
-        (lambda: assert_work(square, whole, flops=512), "each device does 1,024 FLOPs, 2 times as many, not 512"),
+        (
+            lambda: assert_traffic(gathered, many, only={"all-reduce"}),
+            "found all-gather, but only all-reduce is allowed",
+        ),
+        (lambda: assert_work(square, whole, flops=512), "each device does 1,024 FLOPs, not 512 (2 times as many)"),
         (lambda: assert_memory(lambda x: jnp.sin(x @ x) @ x, whole, temporary=9), "on each device: temporaries "),
         (lambda: assert_replicas_equal(state, "weights"), "weights['w'][:] should be the same everywhere, and is not"),
     ):

@@ -50,7 +50,7 @@ def test_a_file_is_written_then_held_against_and_a_change_is_told_in_figures(tmp
     passed = {name for name, outcome in outcomes.items() if outcome == "PASSED"}
     assert passed == {"test_step", "test_near", "test_total"} and len(outcomes) == 7, printed
     assert "plans/test_it.json has no figures for «other» with jax" in printed
-    assert "; of jax 0.4.1, cpu it has: run pytest --update-plans" in printed
+    assert "(it has those for jax 0.4.1, cpu): run pytest --update-plans" in printed
     assert "«mean» is not what plans/test_it.json says" in printed
     assert "sent by all-reduce: 112 → 224, 2 times as much" in printed
 
@@ -75,5 +75,7 @@ def test_a_file_is_written_whole_or_not_at_all_and_only_the_process_that_writes_
     assert (file.read_text(), [*file.parent.iterdir()]) == (committed, [file])
     file.write_text('{"half of what process 0 wri')
     Plans(file, update=True, writes=False).check("twice", lambda x: 2 * x, x)
-    with pytest.raises(ValueError, match="plans/test_it.json holds no plans: restore it from version control, or del"):
+    with pytest.raises(
+        ValueError, match="plans/test_it.json contains no plans: restore it from version control, or del"
+    ):
         Plans(file, update=False).check("twice", lambda x: 2 * x, x)

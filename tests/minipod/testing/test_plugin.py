@@ -169,11 +169,11 @@ def test_last(): print("last")
 
 WRONG = {
     "processes(2, mat=3)": "processes: got an unexpected keyword argument 'mat'; use it as processes(n, dev",
-    "processes(0)": "processes: processes is a whole number from 1 to 16, not 0",
-    "processes(17)": "processes: processes is a whole number from 1 to 16, not 17",
-    "devices('8')": "devices: devices is a whole number from 1 to 1024, not '8'",
+    "processes(0)": "processes: processes must be a whole number from 1 to 16, not 0",
+    "processes(17)": "processes: processes must be a whole number from 1 to 16, not 17",
+    "devices('8')": "devices: devices must be a whole number from 1 to 1024, not '8'",
     "fault('kill', process=0, step=1)": "a fault without processes(n): which process would it strike?",
-    "processes(2, seconds=-1)": "processes: seconds is a number above 0, not -1",
+    "processes(2, seconds=-1)": "processes: seconds must be a number above 0, not -1",
     "hosts(3) processes(4)": "4 processes cannot be divided evenly among 3 hosts",
     "hosts(5) processes(5)": "5 hosts: choose between 2 and 4",
     "hosts(2,rate='fast') processes(2)": "rate 'fast': give a number with its unit",

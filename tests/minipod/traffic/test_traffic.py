@@ -118,7 +118,7 @@ def test_what_moves_nothing_is_no_collective():
 def test_what_cannot_be_read_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match="incompatible devices"):  # JAX's own, which names them
         traffic.of(total(), jax.device_put(jnp.ones(16), jax.devices()[3]))
-    with pytest.raises(ValueError, match="has 4 devices, the program was compiled for 8"):
+    with pytest.raises(ValueError, match="has 4 devices, but the program was compiled for 8"):
         traffic.of(total(), jnp.ones(8), mesh=mesh((4,)))
     with pytest.raises(ValueError, match="^an AbstractMesh has no devices to compile for: give a Mesh, .*$"):
         traffic.of(total(AbstractMesh((2048,), ("x",), axis_types=(AxisType.Auto,))), jnp.ones(4096))
@@ -176,5 +176,7 @@ def test_what_devices_send_is_exact_and_an_int_where_it_is_whole():
     assert whole == 35 and isinstance(whole, int)
     assert [line.split()[-1] for line in str(traffic.table(thirds[:1])).splitlines()] == ["sent", "5.3", "5.3"]
     for op, devices in (("psum", 8), ("all-reduce", 0)):
-        with pytest.raises(ValueError, match=f"a collective of {devices} devices called '{op}' is not known: all-"):
+        with pytest.raises(
+            ValueError, match=f"a collective of {devices} devices called '{op}' is not known: choose from all-"
+        ):
             traffic.sent(op, 4, devices)

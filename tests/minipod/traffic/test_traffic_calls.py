@@ -153,7 +153,7 @@ def test_what_cannot_be_followed_is_named(line, said):
         traffic.read(program(line, more=LOOP if "while" in line else computation("f", SUM) if "done" in line else ""))
     text = program("%b = f32[4] negate(%p)")
     for second in (text, text.replace("%main", "%other")):
-        with pytest.raises(ValueError, match="holds more than one program"):
+        with pytest.raises(ValueError, match="contains more than one program"):
             traffic.read(text + second)
 
 

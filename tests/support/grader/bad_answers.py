@@ -20,7 +20,7 @@ BAD = {
     ),
     "unblocks": ("np.asarray = 0\n    return x", "broken", "could not continue"),
     "shape": ("return (2 * x).sum()", "wrong", "The shape is not right."),
-    "none": ("2 * x", "wrong", "is a return missing, or"),
+    "none": ("2 * x", "wrong", "is a return statement missing, or"),
     "generator": ("yield 2 * x", "wrong", "a generator"),
     "placed": ("return jax.device_put(2 * x, jax.devices()[0])", "wrong", "device 0 holds everything, expected [0:1]"),
     "hosted": ("return 2 * np.asarray(x)", "wrong", "a NumPy array on"),

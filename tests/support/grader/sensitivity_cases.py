@@ -142,7 +142,7 @@ def test_a_learner_reads_how_a_function_was_called_and_how_it_should_be(tmp_path
         return predict(params, batch.reshape(-1, batch.shape[-1])).reshape(*batch.shape[:-1], -1) + 1
 
     _, (english, chinese, _) = checked("ch02_pmap.parallel_predict", parallel_predict, tmp_path)
-    assert any("`predict` is called on f32[" in line for line in english)
+    assert any("Your code calls `predict` on f32[" in line for line in english)
     assert any("调用 `predict` 时传入的是 f32[" in line for line in chinese)
 
 
