@@ -37,7 +37,7 @@ class Chip:
     def peak(self, kind: str) -> float:
         """Return the peak FLOP/s for products of an element type, `bf16`, `f32`, or `f32×6` (see `minipod.hlo.work`).
 
-        ValueError, in one sentence, if no source gives it.
+        Raises ValueError if no source gives it.
         """
         base, _, passes = kind.partition("×")
         alike = "f8" if base.startswith("f8") else "bf16" if base == "f16" else base
@@ -100,7 +100,7 @@ CHIPS = {
 
 
 def chip(name: str) -> Chip:
-    """Return the chip of that name. ValueError, listing all names, for an unknown name."""
+    """Return the chip of that name. Raises ValueError, listing all names, for an unknown name."""
     if name not in CHIPS:
         raise ValueError(f"no chip is called {name!r}: choose one of {', '.join(CHIPS)}")
     return CHIPS[name]

@@ -27,7 +27,7 @@ def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], te
         with expect_error(ValueError, "in_specs"):
             old_call()
 
-    AssertionError if the block raises nothing, a different error, or the same error with a different message.
+    Raises AssertionError if the block raises nothing, a different error, or the same error with a different message.
     """
     wanted = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
     if text:

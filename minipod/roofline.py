@@ -73,7 +73,7 @@ class Seconds:
 
 
 def compute_seconds(flops: Mapping[str, float], chip: Chip) -> float:
-    """Return seconds for `flops`, FLOPs by element type, at the chip's peaks. ValueError for an unknown peak."""
+    """Return seconds for `flops`, FLOPs by element type, at the chip's peaks. Raises ValueError for an unknown peak."""
     return sum(count / chip.peak(kind) for kind, count in flops.items())
 
 

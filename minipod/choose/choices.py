@@ -43,8 +43,8 @@ class Choice:
 def choices(of: Model, on: str) -> list[Choice]:
     """List all layouts that the slice and the batch allow: first those that fit, then those that may, both by speed.
 
-    on: a slice, such as v5e:8x8. ValueError, in one sentence, for an unknown slice name, for a batch that no mesh
-    divides, and for a model that fits in no layout.
+    on: a slice, such as v5e:8x8. Raises ValueError for an unknown slice name, for a batch that no mesh divides, and for
+    a model that fits in no layout.
     """
     slice_ = slice_of(on)
     tried = list(_meshes(slice_))

@@ -91,7 +91,7 @@ class Design:
 def design(of: Model, on: Slice | str, **sizes: int) -> Design:
     """Evaluate the layout of a model with these sizes of mesh axes; axes of `AXES` that are not named have size 1.
 
-    on: a slice or its name. ValueError, in one sentence, for sizes that the slice or the model does not allow.
+    on: a slice or its name. Raises ValueError for sizes that the slice or the model does not allow.
     """
     slice_ = slice_of(on) if isinstance(on, str) else on
     every = {axis: sizes.get(axis, 1) for axis in AXES}

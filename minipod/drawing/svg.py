@@ -113,7 +113,7 @@ class Picture:
 def load(path: str | Path) -> Picture:
     """Read a picture that `save` wrote, perhaps in another process.
 
-    FileNotFoundError or ValueError, in one sentence, if there is no such picture.
+    Raises FileNotFoundError or ValueError if there is no such picture.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path}: run the program that saves the picture first")

@@ -21,8 +21,8 @@ def base(opcode: str) -> str:
 def called(program: Program, computation: Computation, instruction: Instruction) -> dict[str, list[str]]:
     """Map each attribute to the computations that it makes `instruction`, a line of `computation`, run.
 
-    The update and the done of an asynchronous operation run nothing: its start did. ValueError, quoting the line, for a
-    computation that is not in the text.
+    The update and the done of an asynchronous operation run nothing: its start did. Raises ValueError, quoting the
+    line, for a computation that is not in the text.
     """
     opcode = instruction.opcode
     if opcode.endswith(("-update", "-done")) or base(opcode) in (*ELEMENTWISE, *REDUCING):
@@ -50,7 +50,7 @@ def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
 def callees_first(program: Program, start: str) -> list[str]:
     """Return `start` and all computations that it calls, each after those that it calls itself.
 
-    ValueError if one calls itself, or they are nested more than `DEEPEST` deep.
+    Raises ValueError if one calls itself, or they are nested more than `DEEPEST` deep.
     """
 
     def calls(name: str) -> Iterator[tuple[str, Instruction]]:

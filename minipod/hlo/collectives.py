@@ -25,8 +25,8 @@ def collectives(
     """Find all collectives of `program`. mesh: axis name → size, to name their axes. unknown, numbers: as for `Walker`.
 
     Collectives that move nothing, because every device is alone in its group or permuted to itself, are left out: some
-    compilers write them and some do not. ValueError, quoting the line, for a collective that cannot be read, or that
-    is in a computation that nothing calls.
+    compilers write them and some do not. Raises ValueError, quoting the line, for a collective that cannot be read, or
+    that is in a computation that nothing calls.
     """
     walker = Walker(program, mesh, unknown, numbers)
     for name, computation in program.computations.items():

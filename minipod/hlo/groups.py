@@ -56,7 +56,7 @@ def _mesh_form(text: str) -> Groups:
 def spelled(text: str) -> Groups:
     """Return the groups that `text` spells: `{{0,4},{1,5}}`, `{}` (no groups), `[2,4]<=[4,2]T(1,0)`, or the mesh form.
 
-    ValueError for any other text.
+    Raises ValueError for any other text.
     """
     text = text.strip()
     if text.startswith("mesh"):
@@ -90,7 +90,7 @@ def axes(groups: Groups, mesh: Mapping[str, int], pairs: bool = False) -> tuple[
     """Return the axes of `mesh` (name → size, as `Mesh.shape`) along which the devices of a group differ, in its order.
 
     None if the groups are not the rows of the mesh along some axes. pairs: these are the pairs of a permute; then, all
-    axes along which a source and its target differ. ValueError if a position is not in the mesh.
+    axes along which a source and its target differ. Raises ValueError if a position is not in the mesh.
     """
     names, sizes = list(mesh), list(mesh.values())
     if max(itertools.chain(*groups), default=0) >= math.prod(sizes):

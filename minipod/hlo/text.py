@@ -43,7 +43,7 @@ def split(text: str) -> list[str]:
 
 
 def closing(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the one at `start`. ValueError if none does."""
+    """Return the position after the bracket that closes the one at `start`. Raises ValueError if none does."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += (token[0] in "({[") - (token[0] in ")}]")
@@ -61,7 +61,7 @@ def size(shape: str) -> int:
     """Return the bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
 
     Layouts and padding do not count; elements smaller than a byte are packed; a bounded size counts as its bound.
-    ValueError for an unknown element type.
+    Raises ValueError for an unknown element type.
     """
     total = 0
     for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
@@ -115,7 +115,7 @@ class Computation(dict[str, Instruction]):
     """The instructions of one computation by name, in order."""
 
     def operands(self, instruction: Instruction) -> list[Instruction]:
-        """Return the instructions that make the operands. KeyError when one is not in this computation."""
+        """Return the instructions that make the operands. Raises KeyError when one is not in this computation."""
         return [self[name] for name in instruction.operand_names]
 
     @property
@@ -135,7 +135,7 @@ class Program:
 
 
 def parse_instruction(line: str) -> Instruction:
-    """Parse `%name = shape opcode(operands), attribute=value, …`. ValueError for any other line."""
+    """Parse `%name = shape opcode(operands), attribute=value, …`. Raises ValueError for any other line."""
     left, equals, right = _COMMENT.sub("", line).strip().partition(" = ")
     if not equals:
         raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
@@ -193,7 +193,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def parse(text: str) -> Program:
-    """Read `compiled.as_text()`. ValueError, quoting the line, for anything else."""
+    """Read `compiled.as_text()`. Raises ValueError, quoting the line, for anything else."""
     computations: dict[str, Computation] = {}
     entry, current, header = "", None, ""
     for line in _lines(text):

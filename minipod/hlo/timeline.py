@@ -62,7 +62,8 @@ def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None 
     """Simulate one step of a scheduled program on a machine.
 
     mesh: axis name → size, to name the axes of collectives. unknown: number of iterations to assume for loops of
-    unknown length. ValueError, quoting the line, for a line that cannot be read; errors of the machine are passed on.
+    unknown length. Raises ValueError, quoting the line, for a line that cannot be read; errors of the machine are
+    passed on.
     """
     return _Simulation(program, machine, mesh, unknown).once(program.entry, Place())
 

@@ -57,7 +57,7 @@ def work(program: Program, unknown: int | None = None) -> Work:
 
     unknown: number of iterations to assume for loops of unknown length; loops with a known greatest length count at
     that length, and `Work.loops` counts both. None: such loops are errors.
-    ValueError, quoting the line, for a loop of unknown length, and for a line that cannot be read.
+    Raises ValueError, quoting the line, for a loop of unknown length, and for a line that cannot be read.
     """
     counting = _Counting(program, unknown)
     tally = counting.once(program.entry, Place())

@@ -178,7 +178,7 @@ class Members:
         return ADDRESS.format(self._host(process) + 1)
 
     def enter(self, process: int) -> None:
-        """Move the calling process, which must not have started a thread, to its host. OSError if that fails."""
+        """Move the calling process, which must not have started a thread, to its host. Raises OSError if that fails."""
         pid, here = self.pids[self._host(process)], os.getcwd()
         library = ctypes.CDLL(None, use_errno=True)  # os.setns is Python 3.12's
         kinds = [*(["user"] if os.geteuid() else []), *(_KINDS[namespace] for namespace in OWN)]

@@ -16,8 +16,8 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
     mesh's last axis; chips of one colour are a row of the mesh. Dashes at both ends of a line close it into a ring.
 
     closes: a number that says which axes are rings: 16 for v5e and v6e, 4 for v4, v5p and 7x, see
-    `minipod.torus.torus_of`. TypeError unless it is a mesh with devices; ValueError for devices without coordinates or
-    of several slices, and for a torus that is too large to draw.
+    `minipod.torus.torus_of`. Raises TypeError unless it is a mesh with devices; ValueError for devices without
+    coordinates or of several slices, and for a torus that is too large to draw.
     """
     checked(mesh)
     lies = torus_of(mesh, closes)

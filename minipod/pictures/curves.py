@@ -37,8 +37,8 @@ def curve(
     x: positions of the values of all series; default 0, 1, 2, …, and then series may differ in length. xlabel, ylabel:
     names of the axes. logx, logy: logarithmic axes, for numbers above 0. dots: name of a line → values to draw as
     points at the same positions, such as measurements next to a prediction.
-    Values that are not finite leave a gap, and the alt text says where. TypeError or ValueError, in one sentence, for
-    values that cannot be drawn.
+    Values that are not finite leave a gap, and the alt text says where. Raises TypeError or ValueError for values that
+    cannot be drawn.
     """
     lines = _read(series, x, logx, logy)
     points_of = _read(dots, x, logx, logy) if dots else {}

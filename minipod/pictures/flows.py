@@ -32,7 +32,7 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
     arguments: arrays, ShapeDtypeStructs or pytrees of them. in_axes: a number for an argument that is split along that
     axis, one part per device; None for one that is copied to every device; a pytree of both shows as both. axis_name:
     the name that collectives in `function` use.
-    ValueError if in_axes does not fit the arguments, or nothing is split.
+    Raises ValueError if in_axes does not fit the arguments, or nothing is split.
     """
     axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(arguments)
     if not arguments:

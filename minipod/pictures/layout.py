@@ -82,7 +82,7 @@ class Layout:
 
 
 def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:
-    """Read a live array, or a sharding with a shape. TypeError or ValueError, in one sentence, for anything else."""
+    """Read a live array, or a sharding with a shape. Raises TypeError or ValueError for anything else."""
     sharding, size, dtype = _read(array_or_sharding, shape)
     spec = _spec(sharding)
     if isinstance(sharding, NamedSharding) and len(sharding.spec) > len(size):

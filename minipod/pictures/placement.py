@@ -21,7 +21,7 @@ CELLS = 64
 def mesh(mesh: Mesh) -> Picture:
     """Draw the devices of `mesh` at their positions in it, on its last two axes; there is a panel for each other index.
 
-    TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
+    Raises TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
     """
     checked(mesh)
     return draw(grids(mesh), [], [], _alt_text(mesh), 0.0)
@@ -78,8 +78,8 @@ def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Pict
 
     array_or_sharding: a jax.Array (or a ShapeDtypeStruct with a sharding) of any rank; or a Sharding, with the array's
     `shape`. From rank 3 on, there is a panel for each shard of the leading dimensions.
-    TypeError for values that are not on devices (a NumPy array, a traced value, a PartitionSpec); ValueError for a
-    shape that the sharding does not divide.
+    Raises TypeError for values that are not on devices (a NumPy array, a traced value, a PartitionSpec); ValueError for
+    a shape that the sharding does not divide.
     """
     it = layout(array_or_sharding, shape)
     if not math.prod(it.shape):

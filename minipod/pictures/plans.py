@@ -16,7 +16,7 @@ def plans(plans: Sequence[Any]) -> Picture:
     """Draw a point for each plan (`minipod.pods.Plan`): percent of the memory that a program may use, and ms of a step.
 
     The time is the longest of arithmetic, memory and network, and the marker shows which. Plans that do not fit are
-    listed below. TypeError or ValueError, in one sentence, for plans that cannot be drawn.
+    listed below. Raises TypeError or ValueError for plans that cannot be drawn.
     """
     every = list(plans)
     if not all(hasattr(p, "seconds") and hasattr(p, "memory") for p in every):

@@ -22,8 +22,8 @@ def profile(profile: Any, notes: Sequence[str] = ()) -> Picture:
     """Draw a lane for each device of a `minipod.profiles.Profile`, and one for each name of `notes` in each process.
 
     High and light: the device computes. High and dark: only a collective runs, which all devices have reached. Low: it
-    waits in a collective for other devices. Empty: nothing runs. TypeError or ValueError, in one sentence, for a
-    profile that cannot be drawn.
+    waits in a collective for other devices. Empty: nothing runs. Raises TypeError or ValueError for a profile that
+    cannot be drawn.
     """
     if not hasattr(profile, "spent"):
         raise TypeError("expected a profile, such as minipod.profiles.read returns")

@@ -17,7 +17,7 @@ def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
     """Draw rows[tick][stage]: "F3" is the forward pass of microbatch 3, "B3" its backward pass, "F3b" a pass of
     the stage's second part, "" or None an idle tick. Equal labels in a row are one cell, with its number if it fits.
 
-    ValueError, in one sentence, for a table that cannot be drawn.
+    Raises ValueError for a table that cannot be drawn.
     """
     stages, ticks = _size(rows)
     lanes = [[row[s] or "" for row in rows] for s in range(stages)]

@@ -74,7 +74,7 @@ class Trace:
 
         name: such as "turn 1". holds: for each device, its cells, or values for `str`. moves: what was sent since the
         last step. sent: bytes that a device sent since then (default: from the moves). said: its sentence
-        (`minipod.drawing.phrases`; default: its name). ValueError for a step that does not fit the devices.
+        (`minipod.drawing.phrases`; default: its name). Raises ValueError for a step that does not fit the devices.
         """
         if len(holds) != self.devices or any(len(cells) > CELLS for cells in holds):
             raise ValueError(f"a step needs what each of {self.devices} devices holds, at most {CELLS} cells each")
@@ -91,7 +91,7 @@ def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
     """Trace what each device holds of `x` and of `program(x)`, both sharded over the same devices, and what it sent.
 
     To find whose numbers are in a result, the program runs once for each device, with ones on that device and zeros
-    elsewhere. ValueError for more than 8 devices, or more than 32 numbers on one.
+    elsewhere. Raises ValueError for more than 8 devices, or more than 32 numbers on one.
     """
     old, new = _blocks(x), _blocks(program(x))
     reached = [_blocks(program(one)) for one in _ones(x)]

@@ -81,7 +81,7 @@ class Traced:
     source: Path | None
 
     def exported(self) -> bytes:
-        """Return the program in the format of `jax.export`. RuntimeError, in one sentence, if it cannot be exported."""
+        """Return the program in the format of `jax.export`. Raises RuntimeError if it cannot be exported."""
         from jax import export
 
         jitted = jax.jit(self.flat, donate_argnums=self.donated)
@@ -98,7 +98,7 @@ class Traced:
 def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Traced:
     """Trace `function` for arguments of which at least one has a NamedSharding on a mesh of `minipod.pods.mesh`.
 
-    The other arguments may be numbers, arrays of this machine, and static arguments of the jit. ValueError if no
+    The other arguments may be numbers, arrays of this machine, and static arguments of the jit. Raises ValueError if no
     argument has such a sharding, or two lie on different meshes; errors of the function itself are passed on.
     """
     mesh = _mesh_of((arguments, keywords))
@@ -145,8 +145,8 @@ class Child:
     def ask(self, traced: Traced) -> dict[str, Any]:
         """Ask the compiler about a program; return what it says: see `minipod.pods.compile_process.of_export`.
 
-        RuntimeError, in one sentence, if the compiler refuses the program, or dies; TimeoutError after `LIMIT` seconds.
-        After the last two the child is gone.
+        Raises RuntimeError if the compiler refuses the program, or dies; TimeoutError after `LIMIT` seconds. After the
+        last two the child is gone.
         """
         request = {
             "program": base64.b64encode(traced.exported()).decode(),
@@ -162,7 +162,7 @@ class Child:
         """Ask the compiler about the program `name` of a file: see `compile_process.of_file`. Errors: as of `ask`.
 
         limit: seconds. tell: called with each line before the answer, `{"step": …, "seconds": …}` or `{"printed": …}`.
-        ValueError, in one sentence, for a mistake in the user's program.
+        Raises ValueError for a mistake in the user's program.
         """
         request = {**_place(on), "on": str(on), "name": name, **more}
         answer = self._answer(request, f"{name} for {on}", limit, tell)

@@ -36,8 +36,8 @@ def compiled(
 
     axes, types: of the mesh that `name` is called with; axes None: it makes its own. devices: of the topology. options:
     of XLA, by name. step: called with the name of each finished step and its seconds.
-    Mistake, in one sentence, for a mistake of the user's. Errors of the compiler are passed on, with the attributes
-    `mesh`, the program's, and `largest`, its largest arrays.
+    Raises Mistake for a mistake of the user's. Errors of the compiler are passed on, with the attributes `mesh`, the
+    program's, and `largest`, its largest arrays.
     """
     folder = Path(file).resolve().parent
     mesh = None if axes is None else _mesh(on, axes, types, devices)

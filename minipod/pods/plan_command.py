@@ -43,7 +43,7 @@ class Wanted:
 
 
 def run(wanted: Wanted) -> "Plan":
-    """Make the plan. ValueError or OSError, in one sentence, for every mistake."""
+    """Make the plan. Raises ValueError or OSError for every mistake."""
     file, name, axes = checked(wanted)
     key = plan_cache.key(
         str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla), wanted.passes
@@ -159,7 +159,7 @@ def prepared(program: str, on: str, mesh: str) -> "Traced":
 
 
 def options_of(settings: list[str]) -> dict[str, str]:
-    """Parse `["xla_tpu_x=1"]` into {"xla_tpu_x": "1"}, with or without dashes. ValueError for anything else."""
+    """Parse `["xla_tpu_x=1"]` into {"xla_tpu_x": "1"}, with or without dashes. Raises ValueError for anything else."""
     options = {}
     for setting in settings:
         pair = re.fullmatch(r"-*([A-Za-z]\w*)=(.*)", setting)
@@ -170,7 +170,7 @@ def options_of(settings: list[str]) -> dict[str, str]:
 
 
 def axes_of(text: str) -> dict[str, int]:
-    """Parse `data=4,model=4` into {"data": 4, "model": 4}. ValueError for anything else."""
+    """Parse `data=4,model=4` into {"data": 4, "model": 4}. Raises ValueError for anything else."""
     axes: dict[str, int] = {}
     for part in text.split(","):
         pair = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(\d+)\s*", part)

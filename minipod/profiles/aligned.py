@@ -15,7 +15,7 @@ def together(*profiles: Profile) -> Profile:
     The clocks are aligned by the collectives that the processes share. A collective ends at nearly the same time
     everywhere, because no process leaves it before all have reached it; so each clock is shifted by the median of the
     differences between these ends. The spread of the differences is the error of the aligned times.
-    ValueError if there is no profile, or a process shares no collective with the first.
+    Raises ValueError if there is no profile, or a process shares no collective with the first.
     """
     if not profiles:
         raise ValueError("there is no profile")

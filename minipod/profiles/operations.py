@@ -81,8 +81,8 @@ def scope(metadata: str) -> str:
 def of_texts(texts: Iterable[str]) -> dict[str, dict[str, Known]]:
     """Map module → name of an instruction → what the text says of it.
 
-    What two programs of one module say differently of a name is left out. ValueError for a text that is not a compiled
-    program's.
+    What two programs of one module say differently of a name is left out. Raises ValueError for a text that is not a
+    compiled program's.
     """
     by_module: dict[str, dict[str, Known]] = {}
     for text in texts:

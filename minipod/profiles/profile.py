@@ -53,9 +53,8 @@ class Profile:
         return sorted({note.step for note in self.notes if note.step is not None})
 
     def step(self, number: int) -> "Profile":
-        """Return the profile of one step, from its first start to its last end in any process. ValueError if missing.
-
-        A step that does not wait for its result ends in its process before the devices have finished.
+        """Return the profile of one step, from its first start to its last end in any process. Raises ValueError if
+missing. A step that does not wait for its result ends in its process before the devices have finished.
         """
         notes = [note for note in self.notes if note.step == number]
         if not notes:
@@ -65,7 +64,7 @@ class Profile:
         return self.during(min(n.start for n in notes), max(n.end for n in notes))
 
     def during(self, start: float, end: float) -> "Profile":
-        """Return the profile from `start` to `end`, seconds since the epoch. ValueError unless start < end."""
+        """Return the profile from `start` to `end`, seconds since the epoch. Raises ValueError unless start < end."""
         if not start < end:
             raise ValueError(f"the interval from {start} to {end} is empty")
         return replace(self, start=start, end=end)

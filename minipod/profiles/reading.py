@@ -39,7 +39,7 @@ def read(path: str | Path, *texts: str) -> Profile:
 
     texts: `compiled.as_text()` of the programs that ran; they show what each operation is, and which devices share a
     collective. Without them, a collective is recognised by its name, and all devices are assumed to share it.
-    FileNotFoundError or ValueError, in one sentence, if there is no profile that can be read.
+    Raises FileNotFoundError or ValueError if there is no profile that can be read.
     """
     files = recording(Path(path))
     known = of_texts(texts)

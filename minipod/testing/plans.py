@@ -37,7 +37,7 @@ class Plans:
         within   the fraction by which a figure may differ: 0.05 for 5 %
 
         The figures are of one device: bytes sent, by collective (a plan's by mesh axis), bytes of arguments and
-        temporaries, FLOPs by element type. ValueError if the file holds no plans, or `within` is not a fraction.
+        temporaries, FLOPs by element type. Raises ValueError if the file holds no plans, or `within` is not a fraction.
         """
         __tracebackhide__ = True
         if not 0 <= within < 1:

@@ -49,8 +49,8 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     mesh: a `Mesh` or `AbstractMesh`, to name the axes of each collective; the devices of a `Mesh` also say for which
     kind of machine the program was compiled, unless the text shows that it is a TPU's.
     A computation that is called twice counts twice. Collectives that move nothing, such as a sum along an axis of size
-    1, are left out. TypeError if it is not a string; ValueError, quoting the line, for a collective that cannot be
-    read, and if the mesh has a different number of devices.
+    1, are left out. Raises TypeError if it is not a string; ValueError, quoting the line, for a collective that cannot
+    be read, and if the mesh has a different number of devices.
     """
     if not isinstance(hlo_text, str):
         raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}: give its .as_text()")
@@ -110,8 +110,8 @@ def _kind(placed: Any) -> str:
 def total(collectives: Sequence[Collective]) -> int | float:
     """Add up the bytes that a device sends: the sum of `sent`, with the costliest branch of each conditional.
 
-    The sum is exact: an int if it is a whole number, otherwise a float. ValueError if the `times` of a collective are
-    unknown.
+    The sum is exact: an int if it is a whole number, otherwise a float. Raises ValueError if the `times` of a
+    collective are unknown.
     """
     costs = [
         (c.branch, c.sent_exactly(times_of(c, "there is no sum, and a budget over it cannot be checked")))
@@ -125,7 +125,7 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
 
     With n devices: 2(n-1)/n of the array for an all-reduce; (n-1)/n for an all-gather (`size`: of the result), a
     reduce-scatter (`size`: of the input) and an all-to-all; the whole array for a permute and a broadcast. An int if it
-    is a whole number. ValueError for an unknown operation, or fewer than one device.
+    is a whole number. Raises ValueError for an unknown operation, or fewer than one device.
     """
     if op not in OPS or devices < 1:
         raise ValueError(f"a collective of {devices} devices called {op!r} is not known: {', '.join(OPS)}")

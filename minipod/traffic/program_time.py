@@ -22,8 +22,8 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
     their coordinates say on which axes of the torus the mesh lies, and their slices say which bytes cross the network
     between slices; otherwise the axes of the mesh are taken as those of the machine. A conditional takes as long as its
     slowest branch.
-    ValueError for an unknown name, a mesh that is not the program's, groups that are not boxes of the torus, and loops
-    of unknown length; for such groups and loops, `at_least` estimates a lower bound.
+    Raises ValueError for an unknown name, a mesh that is not the program's, groups that are not boxes of the torus, and
+    loops of unknown length; for such groups and loops, `at_least` estimates a lower bound.
     """
     estimates = _estimates(collectives, on, mesh)
     for c, (_, why) in zip(collectives, estimates, strict=True):
@@ -49,7 +49,7 @@ class AtLeast:
 def at_least(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> AtLeast:
     """Estimate as `seconds`, with lower bounds in place of missing estimates; a loop of unknown length counts once.
 
-    ValueError for an unknown name, or a mesh that is not the program's.
+    Raises ValueError for an unknown name, or a mesh that is not the program's.
     """
     costs: list[tuple[Branch, float]] = []
     known: list[tuple[Branch, float]] = []

@@ -17,7 +17,7 @@ __all__ = ["estimate", "least", "seconds"]
 
 
 def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None) -> float:
-    """Return the seconds of `estimate`. ValueError if that is only a lower bound."""
+    """Return the seconds of `estimate`. Raises ValueError if that is only a lower bound."""
     time, why = estimate(c, link, mesh, torus)
     if why:
         raise ValueError(why)
@@ -54,7 +54,7 @@ def estimate(
     hop.
 
     Over several slices, `c` is the sum of the pieces that `minipod.traffic.several_slices` makes of it; those between
-    slices take the link `link.between`. ValueError if no source gives its speed.
+    slices take the link `link.between`. Raises ValueError if no source gives its speed.
 
     Source: Austin et al., "How to Scale Your Model", parts 3 (all-gather over one and several axes, latency,
     all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
