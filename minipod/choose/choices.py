@@ -18,11 +18,11 @@ LOGITS = 1.3  # f32 arrays of logits that a compiled step held at once with this
 
 @dataclass(frozen=True)
 class Choice:
-    """A layout. Figures are for one device.
+    """A layout of a model on a slice. All figures are for one device.
 
     data, model: sizes of the mesh axes. held: bytes, from the formulas. most: bytes that a compiled step may need if
     attention writes its scores to memory and the head computes logits of `VOCABULARY` tokens. room: bytes that a
-    program may use. sent: bytes by mesh axis. seconds: time of a step.
+    program may use. sent: bytes sent, by mesh axis. seconds: time of a step.
     """
 
     name: str
@@ -36,15 +36,15 @@ class Choice:
 
     @property
     def fits(self) -> bool | None:
-        """Return whether it fits; None if only a compiled plan can tell."""
+        """Return whether the layout fits; None if only a compiled plan can tell."""
         return verdict(self.held, self.most, self.room)
 
 
 def choices(of: Model, on: str) -> list[Choice]:
-    """List all layouts that the slice and the batch allow: first those that fit, then those that may, both by speed.
+    """List all layouts that the slice and the batch allow: those that fit, may fit, do not fit; each group by speed.
 
-    on: a slice, such as v5e:8x8. Raises ValueError for an unknown slice name, for a batch that no mesh divides, and for
-    a model that fits in no layout.
+    on: a slice, such as v5e:8x8. Raises ValueError for an unknown slice name, for a batch or width that no mesh
+    divides, and for a model that fits in no layout.
     """
     slice_ = slice_of(on)
     tried = list(_meshes(slice_))

@@ -17,7 +17,7 @@ _DULL = re.compile(r"^[A-Z_]{6,}: (?=\S)|\[external/\S+\] ")
 
 @dataclass(frozen=True)
 class Failure:
-    """A sentence without a full stop, and the exit code for a shell."""
+    """A failure: a sentence without a full stop, and the exit code for a shell."""
 
     sentence: str
     exit_code: int
@@ -111,7 +111,7 @@ def _state(member: Member, tense: str = "is") -> str:
 
 
 def cannot_meet(members: list[Member]) -> str | None:
-    """Return why the processes that have joined can never all meet, in words; None if nothing prevents it."""
+    """Return, in words, why the processes that have joined can never all meet; None if nothing prevents it."""
     groups = _by_port(members)
     reason = next(filter(None, map(_twice, groups)), None)
     if reason is None and all(m.working and m.report.get("joins") for m in members):  # nobody else will come

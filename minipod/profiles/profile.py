@@ -53,8 +53,10 @@ class Profile:
         return sorted({note.step for note in self.notes if note.step is not None})
 
     def step(self, number: int) -> "Profile":
-        """Return the profile of one step, from its first start to its last end in any process. Raises ValueError if
-missing. A step that does not wait for its result ends in its process before the devices have finished.
+        """Return the profile of step `number`, from its first start to its last end in any process.
+
+        A step that does not wait for its result ends in its process before the devices have finished. Raises ValueError
+        if the step was not recorded.
         """
         notes = [note for note in self.notes if note.step == number]
         if not notes:
