@@ -103,7 +103,7 @@ def table(made: list[Choice]) -> Table:
 
 
 def summary(of: Model, first: Choice, on: str) -> str:
-    """Write the lines below the table: assumptions, the layout to start with, accuracy, and the command to compile."""
+    """Return the text below the table: assumptions, a layout to start with, accuracy, and a command to compile it."""
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
     return (

@@ -71,7 +71,7 @@ class Line:
 
 
 def listen(address: str, everywhere: bool) -> socket.socket:
-    """Listen for the other processes on that address or, as JAX does, on every interface. Raises OSError."""
+    """Listen on `address` or, if `everywhere`, on every interface, as JAX does. Raises OSError."""
     host, _, port = address.rpartition(":")
     if not everywhere:
         return socket.create_server((host.strip("[]"), int(port)))

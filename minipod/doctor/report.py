@@ -94,7 +94,7 @@ def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) ->
 
 
 def look(env: Mapping[str, str], *arguments: str) -> Look:
-    """Run `minipod.doctor.look` in a new process; return its exit code, its last line, and what it reported."""
+    """Run `minipod.doctor.look` in a new process; return its exit code, its last line and the facts it reported."""
     code, last_line, output = _run((*LOOK, *arguments), env)
     facts: dict[str, Any] = {}
     for line in output.splitlines():

@@ -73,7 +73,7 @@ class Part:
             self.program.stdin.flush()
 
     def news(self) -> dict[str, Any]:
-        """Return what it has reported since the last call, without waiting: steps, or {"ended": last words}."""
+        """Return, without waiting, what JAX's part has newly reported: steps, or {"ended": last words}."""
         new: dict[str, Any] = {}
         if self.ended is not None:
             return new

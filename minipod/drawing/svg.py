@@ -78,7 +78,7 @@ AltText = Mapping[str, phrases.Phrase] | str  # the description of a picture: `p
 
 
 def colour(index: int) -> str:
-    """Return the colour of shard `index`, as `#RRGGBB`. There are eight; a pattern is added from the ninth shard on."""
+    """Return the colour of shard `index`, as `#RRGGBB`. The eight colours repeat from the ninth shard on."""
     return PALETTE[index % len(PALETTE)]
 
 
@@ -150,7 +150,7 @@ class Canvas:
     def shard(
         self, x: float, y: float, w: float, h: float, index: int, radius: float = 4, devices: Sequence[int] = ()
     ) -> None:
-        """Add a cell in colour `index`, from the ninth on with a pattern. devices: those that hold it, as data."""
+        """Add a cell in colour `index`, from the ninth on with a pattern. devices: its holders, as data."""
         self.rect(x, y, w, h, f"cell c{index % len(PALETTE)}", radius, data_devices=" ".join(map(str, devices)))
         pattern = index // len(PALETTE) % 4
         if pattern:

@@ -102,7 +102,7 @@ class Stage:
         return all(text_width(label) <= self.wide - 8 for label in self.labels.values())
 
     def draw(self, canvas: Canvas, y: float, long: bool, titles: Sequence[str] = ()) -> None:
-        """Draw boxes and wires from `y` down. long: whole labels, not only their numbers; titles: of the slices."""
+        """Draw boxes and wires from `y` down. long: whether to draw whole labels or only numbers. titles: of slices."""
         self.canvas = canvas
         if titles:
             for i, title in enumerate(titles):
