@@ -24,7 +24,7 @@ class Failure:
 
 
 def first_failure(members: list[Member], stuck: list[Member], limit: float | None) -> Failure | None:
-    """Return the first failure, or None. stuck: processes that had to be ended. limit: seconds, if time ran out."""
+    """Return the first failure, or None. stuck: processes that had to be ended. limit: seconds, if it was reached."""
     if apart := cannot_meet(members):
         return Failure(apart, 1)
     bad = sorted((m for m in members if m.failed), key=lambda m: (_is_consequence(m), m.left_at))

@@ -83,7 +83,7 @@ class Clock:
         self._spend(one)
 
     def start(self, names: list[str], memory: float, network: float) -> None:
-        """Start asynchronous work of so many seconds of memory and links; `finish` waits for it by any of `names`."""
+        """Start asynchronous work. memory, network: its seconds. `finish` waits for it by any of `names`."""
         ticket = self.memory.add(memory), self.network.add(network)
         self.tickets.update(dict.fromkeys(names, ticket))
         self._spend(Timeline(memory=memory, network=network))

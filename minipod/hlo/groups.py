@@ -88,7 +88,7 @@ def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Grou
 
 
 def axes(groups: Groups, mesh: Mapping[str, int], pairs: bool = False) -> tuple[str, ...] | None:
-    """Return the axes of `mesh` (name → size, as `Mesh.shape`) along which the devices of a group differ, in its order.
+    """Return the axes of `mesh` (name → size, as `Mesh.shape`) along which devices of a group differ, in order.
 
     None if the groups are not the rows of the mesh along some axes. pairs: whether these are the pairs of a permute;
     then the result is all axes along which a source and its target differ. Raises ValueError if a position is not in

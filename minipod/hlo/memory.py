@@ -56,7 +56,7 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
 
 
 def of_collective(c: Collective, computation: Computation, line: Instruction, fused: bool) -> int:
-    """Count the bytes that a device reads and writes in its own memory for one run of a collective, begun in `line`.
+    """Count the bytes that a device reads and writes in its own memory for one run of a collective begun in `line`.
 
     fused: whether it is in a fusion, so that its result lies where the fusion's result does.
     """

@@ -72,7 +72,7 @@ def ring_bytes(op: str, size: int, devices: int, times: int = 1) -> Fraction:
 
 
 def plain_number(size: Fraction) -> int | float:
-    """Return an int for a whole number: an all-reduce of 16 bytes by 8 devices sends 28, by 3 devices 21.33…"""
+    """Return an int for a whole number, else a float: to all-reduce 16 bytes, 8 devices send 28 each, 3 send 21.33…"""
     return int(size) if size.denominator == 1 else float(size)
 
 

@@ -32,7 +32,7 @@ class Lab:
     delay: float = 0.0
 
     def run(self, program: str | os.PathLike[str], *arguments: str, devices: int = 4, **options: Any) -> Run:
-        """Run a program in one process per host, with `devices` CPU devices each. Options and errors: `cluster.run`."""
+        """Run `program` in one process per host with `devices` CPU devices each; otherwise like `cluster.run`."""
         places = [[*namespaces.enter(pid, *namespaces.OWN), f"--wdns={os.getcwd()}"] for pid in self.pids]
         return cluster.run(
             program,

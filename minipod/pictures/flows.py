@@ -1,4 +1,4 @@
-"""Draw the flow of data through a mapped function: what is split, what is copied, what is stacked."""
+"""Draw the flow of data through a mapped function: which data are split, copied and stacked."""
 
 import inspect
 from collections.abc import Callable
@@ -16,13 +16,13 @@ HIGH, ARROW = 34.0, 40.0  # the height of a row; the room for arrows between two
 
 @dataclass
 class Stream:
-    """One argument or the output: its name, and its type, such as `float32[8,4,3]`, or the number of its arrays."""
+    """An argument or the output: its name, and its type, such as `float32[8,4,3]`, or the number of its arrays."""
 
     name: str
     kind: str
 
     def short(self) -> str:
-        """Return the shape alone, to stand in a narrow column."""
+        """Return the shape alone, for a narrow column."""
         return self.kind[self.kind.find("[") :] if "[" in self.kind else self.kind
 
 

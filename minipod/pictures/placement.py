@@ -1,4 +1,4 @@
-"""Draw the devices of a mesh in their places, and the shards of an array."""
+"""Draw the devices of a mesh at their places, and the shards of an array."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ def mesh(mesh: Mesh) -> Picture:
 
 
 def checked(mesh: Any) -> None:
-    """Raise TypeError or ValueError, in one sentence, for anything but a mesh with devices."""
+    """Raise TypeError or ValueError unless `mesh` is a mesh with devices."""
     if isinstance(mesh, AbstractMesh):
         raise TypeError("an AbstractMesh has no devices to draw: give a Mesh, such as jax.make_mesh returns")
     if not isinstance(mesh, Mesh):
@@ -74,7 +74,7 @@ def _alt_text(mesh: Mesh) -> dict[str, Phrase]:
 
 
 def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Picture:
-    """Draw the parts of an array on each device: a colour for each shard, whose cell names all devices with a copy.
+    """Draw the parts of an array, each shard in its own colour; its cell names all devices with a copy.
 
     array_or_sharding: a jax.Array (or a ShapeDtypeStruct with a sharding) of any rank; or a Sharding, with the array's
     `shape`. From rank 3 on, there is a panel for each shard of the leading dimensions.

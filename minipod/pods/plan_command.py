@@ -26,7 +26,7 @@ class Wanted:
     explicit: whether these axes are Explicit. xla: options of the compiler. limit: seconds. passes: number of
     iterations of loops of unknown length. save: file for the compiled program, as
     `jax.experimental.serialize_executable` writes it. dump: file for its text. again: compile even if the plan is in
-    the cache. tell: called with each line of progress, `{"step": …, "seconds": …}` or `{"printed": …}`.
+    the cache. tell: is called with each line of progress, `{"step": …, "seconds": …}` or `{"printed": …}`.
     """
 
     program: str
@@ -142,7 +142,7 @@ def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
 
 
 def prepared(program: str, on: str, mesh: str) -> "Traced":
-    """Return the program of a file, traced in this process for a slice, to find its recording. Errors: as of `run`."""
+    """Return a program traced in this process for a slice, to find its recording. Raises the errors of `run`."""
     file, name, axes = checked(Wanted(program, on, mesh))
     import jax
 

@@ -1,6 +1,6 @@
-"""Import the user's file, call its `NAME(mesh)`, and take what that returns.
+"""Import the user's file, call its `NAME(mesh)`, and check what that returns.
 
-Whatever goes wrong in the user's code becomes one sentence, with the line of the user's file.
+Any error in the user's code becomes one sentence with the line in the user's file.
 """
 
 import contextlib
@@ -78,7 +78,7 @@ def _listed(arguments: Any) -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def as_mistake(what: str, folder: Path) -> Iterator[None]:
-    """Turn an error in the user's program into a Mistake of one sentence, with the last line of it in `folder`."""
+    """Turn an error in the user's program into a Mistake: one sentence, with the last line of the error in `folder`."""
     try:
         yield
     except (Exception, SystemExit) as error:
