@@ -56,7 +56,7 @@ def is_part(line: Instruction) -> bool:
 
 
 def operation(line: Instruction) -> str:
-    """Return the operation to which a `send` belongs. ValueError for an unknown one."""
+    """Return the operation to which a `send` belongs. Raises ValueError for an unknown operation."""
     kind = _frontend_attributes(line).get("_xla_megascale_transfer_type", "of no type")
     if kind not in _OPS:
         raise ValueError(f"a transfer between slices is {kind}, which is not known")

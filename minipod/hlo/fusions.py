@@ -52,7 +52,7 @@ class Fusion:
         return ((line, int(line.operands[0])) for line in self.inside.values() if line.opcode == "parameter")
 
     def read(self, name: str, changed: bool = False) -> Fraction:
-        """Return the share of the array `name` that is read. changed: it was converted or laid out anew on the way."""
+        """Return the share of the array `name` that is read. changed: whether it is converted or laid out anew."""
         return self._read[name, changed]
 
     def written(self, line: Instruction) -> Fraction:

@@ -34,8 +34,8 @@ class Layout:
     def shard(self, at: tuple[int, ...]) -> tuple[list[Any], int]:
         """Return the devices that hold the shard at index `at`, and the number of the shard's colour.
 
-        A device has the same colour in all pictures, and a shard has the colour of its first device. If the ids of
-        devices exceed the colours, the order of the devices counts. More shards than colours are counted row by row.
+        A device has the same colour in all pictures, and a shard has the colour of its first device. If device ids
+        exceed the number of colours, the order of the devices counts. More shards than colours are counted row by row.
         """
         first = sorted(group[0].id for group in self.holders.values())
         if at in self.holders and len(first) <= len(PALETTE):

@@ -19,7 +19,7 @@ CELLS = 64
 
 
 def mesh(mesh: Mesh) -> Picture:
-    """Draw the devices of `mesh` at their positions in it, on its last two axes; there is a panel for each other index.
+    """Draw the devices of `mesh` at their positions on its last two axes, a panel for each index of the others.
 
     Raises TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
     """

@@ -41,7 +41,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Step:
-    """The end of a step. holds: cells of each device. moves: sent during the step. sent: most bytes of one device."""
+    """The end of a step. holds: cells of each device. moves: during the step. sent: most bytes that a device sent."""
 
     name: str
     holds: tuple[tuple[Cell, ...], ...]

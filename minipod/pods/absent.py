@@ -70,7 +70,7 @@ class Device:
 
 
 def devices(name: str) -> list[Device]:
-    """Return all devices of a slice, or of several, in the order of their numbers. ValueError for an unknown name."""
+    """Return all devices of one or several slices, ordered by number. Raises ValueError for an unknown name."""
     of = slice_of(name)
     x, y, z = (*of.shape, 1, 1)[:3]
     wide = max(x // 2, 1)  # a host has 2 × 2 chips
@@ -102,8 +102,8 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
     number of slices. The last of these may cross with part of its size: with data=8, model=4, data covers two slices
     and 4 chips in each.
 
-    ValueError for an unknown name, for sizes that do not multiply to the number of devices, and if no axes can cross
-    the slices.
+    Raises ValueError for an unknown name, for sizes that do not multiply to the number of devices, and if no axes can
+    cross the slices.
     """
     of = slice_of(name)
     product = " × ".join(map(str, axes.values())) or "no axes"
@@ -119,7 +119,7 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
 def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
     """Return the number of slices that each axis crosses: `[2, 1]` for data=8, model=4 on two slices.
 
-    ValueError if the first axes do not multiply to the number of slices, or to a multiple of it.
+    Raises ValueError if the first axes do not multiply to the number of slices, or to a multiple of it.
     """
     over, left = [], on.count
     for size in axes.values():

@@ -109,7 +109,7 @@ def of_export(
     types: list[str],
     donated: list[int],
 ) -> Answer:
-    """Compile an exported program (base64) for devices of a topology, given by their numbers, in a mesh of these axes.
+    """Compile an exported program (base64) for the topology's devices with these numbers, in a mesh of `axes`.
 
     Returns `{"memory": {…}, "text": …, "silent": …}` with bytes for each device; `{"full": message}` if the program
     does not fit; `{"error": message}` if the compiler refuses it for another reason. If the compiler cannot print the

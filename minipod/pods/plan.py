@@ -123,7 +123,7 @@ class Plan:
 
     @property
     def notes(self) -> list[str]:
-        """Return the sentences below the table: the compiler's message, missing figures and why, the plan's origin."""
+        """Return the sentences below the table: the compiler's message, why figures are missing, the plan's origin."""
         lines = [self.full] if self.full else []
         if self.largest:
             lines.append(f"largest: {'; '.join(map(_described, self.largest))}")

@@ -35,7 +35,7 @@ def key(*arguments: Any) -> str:
 
 
 def find(name: str) -> dict[str, Any] | None:
-    """Return the entry that `keep` stored, with its date in "when"; None if missing, or a file has changed since."""
+    """Return the entry that `keep` stored, with its date as "when"; None if missing or if a file has changed."""
     try:
         entry = json.loads((folder() / f"{name}.json").read_text("utf-8"))
         same = all(_stamp(Path(path)) == stamp for path, stamp in entry["made_of"].items())

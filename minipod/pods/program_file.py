@@ -36,7 +36,7 @@ class Made:
 
 
 def imported(file: Path, name: str) -> Callable[..., Any]:
-    """Return the function `name` of a file. Raises Mistake if the file cannot be imported, or has no such function."""
+    """Return the function `name` of a file. Raises Mistake if the file cannot be imported or lacks the function."""
     folder = file.resolve().parent
     sys.path.insert(0, str(folder))  # as when it is run
     _set_aside(folder)
@@ -54,7 +54,7 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
 
 
 def made_by(function: Callable[..., Any], name: str, folder: Path, *mesh: Any) -> Made:
-    """Call the user's function with the mesh, if there is one. Raises Mistake if it fails or returns something else."""
+    """Call the user's function with the mesh, if there is one. Raises Mistake if it fails or returns no program."""
     with as_mistake(f"{name}({'mesh' if mesh else ''}) failed", folder):
         given = function(*mesh)
     if hasattr(given, "lower") or hasattr(given, "compile"):

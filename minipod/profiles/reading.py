@@ -1,8 +1,8 @@
 """Read what `jax.profiler.trace` recorded: the operations of each device, and the program's notes.
 
-A TPU has a plane of its own with its operations in two lines; a GPU has a plane with a line for each stream, kernel by
-kernel. Simulated devices have no planes: the threads of one pool run all of them, and each event has the number of its
-device (`device_ordinal`).
+Each TPU has a plane with its operations in two lines; each GPU has a plane with a line of kernels for each stream.
+Simulated devices have no planes: the threads of one pool run all of them, and each event has the number of its device
+(`device_ordinal`).
 """
 
 import contextlib

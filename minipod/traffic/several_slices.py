@@ -9,7 +9,7 @@ __all__ = ["pieces"]
 
 
 def pieces(c: Collective, slices: tuple[int, ...]) -> list[tuple[Collective, bool]]:
-    """Return the collectives into which `c` is divided, one after the other, each with whether it crosses slices.
+    """Return the collectives into which `c` is divided, in order, each with whether it crosses slices.
 
     slices: the slice of each device. A group with m devices in each of s slices forms rows of m devices in a slice, and
     rows of s devices with the same place in each slice. For an array of b bytes per device:
