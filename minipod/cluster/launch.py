@@ -59,9 +59,9 @@ def run(
 
     program  a path, looked up in the current folder, then next to the running script; with `module` true, the name of
              a module
-    arguments arguments of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
+    arguments  of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
              the number of processes, and a free address for process 0. `{{name}}` gives `{name}`; other braces stay
-             limit seconds after which all processes are ended
+    limit    seconds after which all processes are ended
     check    whether to raise ClusterError when a process fails
     collective_timeout  seconds after which a collective that waits for a lost process raises an error in the program
     env      variables to add to the environment, or to remove if the value is None; a sequence has one dict for each
@@ -69,8 +69,8 @@ def run(
     port     the coordinator's port on 127.0.0.1; None: a free one
     survivors  whether the other processes go on when one has failed
     show     called as `show(process, line)` for each line when it is printed
-    places for each process, a prefix of its command that moves it elsewhere, such as into another network; `address` is
-             the address of process 0 there. `minipod.hosts` uses both
+    places   for each process, a prefix of its command that moves it elsewhere, such as into another network;
+             `address` is the address of process 0 there. `minipod.hosts` uses both
 
     All processes are also ended soon after one has failed; when they can never meet, because two have the same number;
     and when one has finished and all others have waited in JAX for 5 seconds (`minipod.processes.hang`). A process that

@@ -22,7 +22,7 @@ _LOCK = "tmp/libtpu_lockfile"
 
 @dataclass(frozen=True)
 class Hardware:
-    """The machine's accelerators, whatever JAX sees. gpus, chips: numbers on the bus or of device files, the larger."""
+    """The machine's accelerators, whatever JAX sees. gpus, chips: on the bus or as device files, whichever are more."""
 
     gpus: int = 0
     chips: int = 0

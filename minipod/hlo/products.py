@@ -11,8 +11,8 @@ _GEMM = re.compile(r"gemm|matmul|dot", re.I)
 
 
 def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
-    """Return the type and sizes in a shape: "bf16", (2, 8) for `"bf16[2,8]{1,0}"`; of a tuple, the first
-    array's."""
+    """Return the type and sizes in a shape: "bf16", (2, 8) for `"bf16[2,8]{1,0}"`; for a tuple, those of its
+    first array."""
     array = _SHAPE.search(shape)
     if not array:
         raise ValueError(f"{shape} is not the shape of an array")

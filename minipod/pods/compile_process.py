@@ -1,8 +1,8 @@
 """Compile in a separate process, which loads libtpu and answers each request with one line of JSON.
 
 `python -m minipod.pods.compile_process PARENT` reads one request per line from standard input. To standard output it
-writes a line for each finished step, `{"step": …, "seconds": …}`, and for anything the program prints, `{"printed":
-…}`; then the answer. A request names the program of a file, which is compiled ahead of time as JAX does (`direct`), or
+writes a line for each finished step, `{"step": …, "seconds": …}`, and for anything the program prints,
+`{"printed": …}`; then the answer. A request names the program of a file, which is compiled ahead of time as JAX does (`direct`), or
 contains a program in the format of `jax.export`.
 """
 

@@ -161,8 +161,8 @@ class Child:
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
         """Let the child compile the program `name` of a file, by `compile_process.of_file`. Raises the errors of `ask`.
 
-        limit: seconds. tell: is called with each line before the answer, `{"step": …, "seconds": …}` or `{"printed":
-        …}`. Raises ValueError for a mistake in the user's program.
+        limit: seconds. tell: is called with each line before the answer, `{"step": …, "seconds": …}` or
+        `{"printed": …}`. Raises ValueError for a mistake in the user's program.
         """
         request = {**_place(on), "on": str(on), "name": name, **more}
         answer = self._answer(request, f"{name} for {on}", limit, tell)

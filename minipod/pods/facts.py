@@ -83,8 +83,8 @@ def read(
 
     flops, moved, from_host, to_host, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives,
     overlaps: those of the program. In FLOPs, bytes and the collectives' `times`, a loop of unknown length counts with
-    its greatest length if that is known, else `passes` times, else once. `loops` has the number of such loops, {"at
-    most": 1, "once": 2} or {"64 times": 2}.
+    its greatest length if that is known, else `passes` times, else once. `loops` has the number of such loops,
+    {"at most": 1, "once": 2} or {"64 times": 2}.
     axes: of the mesh. numbers: of the devices of several slices, in the mesh's order.
     """
     result: dict[str, Any] = {}

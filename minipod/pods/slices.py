@@ -25,8 +25,7 @@ _NAME = re.compile(r"(?:([0-9]+)x)?(?:tpu)?([a-z0-9]+)(?::(.*)|-([0-9]+))?")
 class Generation:
     """A TPU generation, or a GPU.
 
-    kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: shapes of its slices, in
-    chips.
+    kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: of its slices, in chips.
     pod: chips of the largest slice; in three dimensions, every box of cubes of 4 × 4 × 4 up to it is a slice, too.
     cores: TensorCores per chip, which Cloud counts. devices: JAX's devices per chip.
     limit: GiB of a device's memory that a program may use, according to libtpu 0.0.52.

@@ -47,8 +47,7 @@ def keep_only_files(*keep: int) -> None:
     A pipe, a socket, a terminal or a lock is shared with the parent: a reader at the other end, or a process that waits
     for the lock, would wait for this child too. The descriptors stay in use and lead to /dev/null, so a plug-in that
     writes in both processes gets no error here and never writes into a file that has taken the same number. Ordinary
-    files
-    stay open: a log gets the lines of both processes, one after the other, since they share its position.
+    files stay open: a log gets the lines of both processes, one after the other, since they share its position.
     """
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in _inherited((null, *keep)):

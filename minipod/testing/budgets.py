@@ -91,7 +91,7 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
 
 
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
-    """Fail unless all copies that should be equal of the arrays in `tree` are equal, bit for bit.
+    """Fail unless the copies of arrays in `tree` that should be equal are equal, bit for bit.
 
     Every process of the cluster must call it. JAX itself does not check this; see `minipod.replicas`.
     """

@@ -49,7 +49,7 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     mesh: a `Mesh` or `AbstractMesh`, to name the axes of each collective; the devices of a `Mesh` also say for which
     kind of machine the program was compiled, unless the text shows that it is a TPU's.
     A computation that is called twice counts twice. Collectives that move nothing, such as a sum along an axis of size
-    1, are left out. Raises Raises TypeError if `hlo_text` is not a string; ValueError, quoting the line, for a
+    1, are left out. Raises TypeError if `hlo_text` is not a string; ValueError, quoting the line, for a
     collective that cannot be read, and if the mesh has a different number of devices.
     """
     if not isinstance(hlo_text, str):
