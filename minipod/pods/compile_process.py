@@ -2,8 +2,8 @@
 
 `python -m minipod.pods.compile_process PARENT` reads one request per line from standard input. To standard output it
 writes a line for each finished step, `{"step": …, "seconds": …}`, and for anything the program prints,
-`{"printed": …}`; then the answer. A request names the program of a file, which is compiled ahead of time as JAX does (`direct`), or
-contains a program in the format of `jax.export`.
+`{"printed": …}`; then the answer. A request names the program of a file, which is compiled ahead of time as JAX does
+(`direct`), or contains a program in the format of `jax.export`.
 """
 
 import base64
