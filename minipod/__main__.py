@@ -1,4 +1,4 @@
-"""Provide the command line: `minipod run -n 2 -d 4 program.py`, `minipod doctor` …, also as `python -m minipod`."""
+"""Provide the command line, `minipod run -n 2 -d 4 program.py`, `minipod doctor` …, also as `python -m minipod`."""
 
 import argparse
 import contextlib
@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return the exit code: 2, after one sentence on stderr, for a user's mistake."""
+    """Run one subcommand and return its exit code; a mistake of the user's is one sentence on stderr and code 2."""
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown:

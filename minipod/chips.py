@@ -1,6 +1,7 @@
-"""Look up a chip's peak FLOP/s, memory and links, from its maker or other published sources.
+"""Look up a chip's peak FLOP/s, memory and links, as published by its maker or by others.
 
-A figure without a reliable source is left out; functions that need it raise a ValueError. Peaks are for dense matrices.
+A figure without a reliable source is left out, and functions that need it raise ValueError. Peaks are for dense
+matrices.
 
     >>> from minipod import chips
     >>> v5e = chips.chip("TPU v5e")
@@ -35,9 +36,9 @@ class Chip:
     host: float | None = None
 
     def peak(self, kind: str) -> float:
-        """Return the peak FLOP/s for products of an element type, `bf16`, `f32`, or `f32×6` (see `minipod.hlo.work`).
+        """Return the peak FLOP/s for products of an element type, such as `bf16` or `f32×6` (see `minipod.hlo.work`).
 
-        ValueError, in one sentence, if no source gives it.
+        Raises ValueError if no source gives it.
         """
         base, _, passes = kind.partition("×")
         alike = "f8" if base.startswith("f8") else "bf16" if base == "f16" else base
@@ -100,7 +101,7 @@ CHIPS = {
 
 
 def chip(name: str) -> Chip:
-    """Return the chip of that name. ValueError, listing all names, for an unknown name."""
+    """Return the chip called `name`. Raises ValueError, listing all names, for an unknown name."""
     if name not in CHIPS:
         raise ValueError(f"no chip is called {name!r}: choose one of {', '.join(CHIPS)}")
     return CHIPS[name]

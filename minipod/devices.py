@@ -1,6 +1,6 @@
-"""Simulate several CPU devices in one process, before JAX starts, or say clearly that it is too late.
+"""Simulate several CPU devices in one process before JAX starts, or report that it is too late.
 
-Without it, JAX has one device on a laptop, and nothing can be sharded.
+Without this, JAX has one device on a laptop, and nothing can be sharded.
 
     >>> from minipod import devices
     >>> devices.simulate(8)
@@ -16,7 +16,7 @@ __all__ = ["simulate"]
 
 
 def have_started() -> bool:
-    """Return whether JAX has started its devices in this process. Neither imports JAX nor starts anything."""
+    """Return whether JAX has started its devices in this process. This neither imports JAX nor starts anything."""
     if "jax" not in sys.modules:
         return False
     import jax

@@ -1,4 +1,4 @@
-"""Report what pip knows of minipod: its version, the missing packages of its extras, its Python and JAX versions."""
+"""Report what pip knows of minipod: its version, its extras' missing packages, and the Python and JAX that it needs."""
 
 import importlib.metadata
 import re
@@ -9,7 +9,7 @@ NEWEST_JAX = (0, 12)  # the tests have passed with it (constraints.txt); no othe
 
 
 class Missing(ImportError):
-    """Raised if packages of an extra are missing; the message names them in one sentence."""
+    """Raised if packages of an extra are missing; the message names them."""
 
     def __init__(self, extra: str) -> None:
         super().__init__(f"{extra} need packages that are not installed: `pip install {' '.join(missing(extra))}`")
@@ -50,13 +50,13 @@ def _is_there(package: str) -> bool:
 
 
 def numbers(version: str) -> tuple[int, int]:
-    """Return the first two numbers of a version: (0, 12) of "0.12.0.1"."""
+    """Return the first two numbers of a version: (0, 12) for "0.12.0.1"."""
     major, minor, *_ = (*re.findall(r"\d+", version), "0", "0")
     return int(major), int(minor)
 
 
 def dotted(version: tuple[int, int]) -> str:
-    """Write a version as pip expects it: `0.12`."""
+    """Return a version as pip spells it: `0.12`."""
     return ".".join(map(str, version))
 
 

@@ -1,6 +1,6 @@
-"""Expect errors: print JAX's message as a short quotation, and fail if JAX no longer raises it.
+"""Expect errors: print JAX's message, shortened, and fail if JAX no longer raises the error.
 
-For documentation and tests that show an error, whose message may change from one version of JAX to the next.
+Use it in documentation and tests that show an error; the message may change from one version of JAX to the next.
 
     >>> import jax.numpy as jnp
     >>> from minipod.expect import expect_error
@@ -27,7 +27,7 @@ def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], te
         with expect_error(ValueError, "in_specs"):
             old_call()
 
-    AssertionError if the block raises nothing, a different error, or the same error with a different message.
+    Raises AssertionError if the block raises nothing, a different error, or the same error with a different message.
     """
     wanted = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
     if text:

@@ -1,15 +1,15 @@
-"""Find the call at which the processes of a cluster stop doing the same, before it hangs or gives a wrong result.
+"""Find the call at which the processes of a cluster diverge, before it hangs or gives a wrong result.
 
     step = watched(step)  # in every process, around each function that communicates
 
 Before each call, every process leaves a note with the coordinator: the number of the call, the name of the function,
 the shapes, dtypes and shardings of its arguments, and, for a function made by `jax.jit`, a hash of the lowered program.
-The call begins when all notes agree. OutOfStep is raised if they differ, or if a process does not come. The notes do
-not use collectives, which would hang, or be mistaken for those of the program.
+The call begins when all notes agree. OutOfStep is raised if the notes differ or one is missing. They do not use
+collectives, which would hang or be mistaken for those of the program.
 
 Calls that are not watched are not compared: a sum inside a print, for example, or the programs that a plain function
-calls. The processes wait for each other at each watched call, so none is ever more than one call ahead. A call takes
-longer by the time that the coordinator needs to answer.
+calls. The processes wait for each other at each watched call, so none is ever more than one call ahead. Each call also
+takes the time that the coordinator needs to answer.
 
     >>> from pathlib import Path
     >>> from minipod import cluster
@@ -50,20 +50,20 @@ _calls = itertools.count(1)
 
 
 class OutOfStep(RuntimeError):
-    """Raised if processes differ. The message names the call and what each process was about to do."""
+    """Raised if the calls of processes differ. The message names the call and what each process was about to do."""
 
 
 def watched(function: Function, name: str | None = None, seconds: float = 10.0) -> Function:
     """Wrap `function` so that all processes compare each call before it begins.
 
-    name     what the call is about, if one function has several uses: `watched(total, "total of w1")(xs)`
+    name     the purpose of the call, if a function has several uses: `watched(total, "total of w1")(xs)`
     seconds  how long to wait for the other processes
 
     The calls of all watched functions are counted together. Raises OutOfStep. In a single process nothing is compared.
 
-    For a function made by `jax.jit` the lowered program is compared too, so that a different static argument, or
-    something else that the function reads while it is traced, is noticed. For a plain function that calls such
-    functions it is not: watch those.
+    For a function made by `jax.jit`, the lowered program is compared, too. This detects a different static argument, or
+    anything else that differs while the function is traced. A plain function that calls jitted functions has no lowered
+    program: watch the jitted functions.
     """
     name = name or getattr(function, "__name__", repr(function))
     known: dict[Any, str] = {}
@@ -83,7 +83,7 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
 
 
 def fingerprint(args: tuple, kwargs: dict[str, Any]) -> str:
-    """Describe what must be equal in all processes: `float32[8@i,16]` of an array, a number's type, a whole text."""
+    """Describe what must be equal in all processes: `float32[8@i,16]` for an array, a number's type, a whole string."""
     leaves = jax.tree_util.tree_leaves_with_path((args, kwargs))
     return ", ".join(_key(path) + _leaf(leaf) for path, leaf in leaves)
 
@@ -120,10 +120,10 @@ def _program(function: Any, args: tuple, kwargs: dict[str, Any], what: str, know
 
 
 def meet(what: str, more: str = "", seconds: float = 10.0) -> list[str]:
-    """Wait until every process has reached this turn with the same `what`; return each one's `more`, in order.
+    """Wait until every process has reached this turn with the same `what`; return the `more` of each, in order.
 
     Turns are counted over all watched and compared calls of this process. Raises OutOfStep if another process comes
-    with a different `what`, or does not come within `seconds`.
+    with a different `what`, or with none within `seconds`.
     """
     return _meet(what, more, seconds)[1]
 

@@ -1,7 +1,7 @@
 """Reach JAX's private parts: every use of `jax._src` is in this module.
 
 A release of JAX may rename any of them. Then the program runs as it would without minipod, one sentence on stderr says
-what is missing and what follows from that, and `minipod doctor` says the same. Where JAX has a public way, minipod uses
+what is missing and what follows from that, and `minipod doctor` says the same. If JAX has a public way, minipod uses
 that instead.
 """
 
@@ -22,7 +22,7 @@ _GLOO = "the processes may exchange data through the address of this machine's n
 
 
 class Part(NamedTuple):
-    """A private name, as `pkgutil.resolve_name` takes it, and what happens in a JAX that does not have it."""
+    """A private name, as `pkgutil.resolve_name` takes it, and the consequence if JAX does not have it."""
 
     name: str
     consequence: str
@@ -42,31 +42,31 @@ _reported: set[str] = set()
 
 
 def missing() -> list[Part]:
-    """Return the parts that this JAX does not have. Imports JAX, but starts no device."""
+    """Return the parts that this JAX does not have. This imports JAX but starts no device."""
     return [part for part in PARTS if not _has(part.name)]
 
 
 def process_and_count() -> tuple[int, int] | None:
-    """Return (process_id, num_processes) as `jax.distributed.initialize` got them; None if JAX hides them.
+    """Return (process_id, num_processes) as `jax.distributed.initialize` got them; None if they cannot be read.
 
-    `jax.process_index()` is the public way, but it starts the devices.
+    `jax.process_index()` is the public way, but starts the devices.
     """
     number, count = _get(f"{_STATE}.process_id"), _get(f"{_STATE}.num_processes")
     return None if number is None or count is None else (number, count)
 
 
 def coordinator_client() -> Any:
-    """Return the client of the coordinator's key-value store; None outside of a cluster, or if JAX hides it."""
+    """Return the client of the coordinator's key-value store; None outside of a cluster, or if this JAX lacks it."""
     return _get(f"{_STATE}.client")
 
 
 def coordinator_lacks(call: str) -> None:
-    """Report that the client has no such call."""
+    """Report that the coordinator's client has no method `call`."""
     report_missing(f"{_STATE}.client.{call}", _STORE)
 
 
 def launcher_questions(detector: str) -> list[Callable[..., Any]] | None:
-    """Return how to ask a JAX detector, such as "SlurmCluster", for number, count and address; None if one is gone."""
+    """Return a JAX detector's methods for number, count and address; None if one is gone. detector: "SlurmCluster" …"""
     questions = [_get(f"jax._src.clusters:{detector}.{question}") for question in _QUESTIONS]
     return None if None in questions else questions
 
@@ -92,7 +92,7 @@ def gloo_lacks_hostname() -> None:
 
 
 def skip_plugins() -> None:
-    """Save the 25 ms in which JAX looks for plug-ins (GPU, TPU) in every installed package; not needed for CPU devices.
+    """Save the 25 ms in which JAX looks for plug-ins (GPU, TPU) in every installed package; CPU devices need none.
 
     If the name is gone, JAX looks for them as usual, and there is nothing to report.
     """
@@ -101,7 +101,7 @@ def skip_plugins() -> None:
 
 
 def report_missing(name: str, consequence: str) -> None:
-    """Say once in a process, for each consequence, that JAX does not have `name`, and what follows."""
+    """Print that JAX does not have `name`, and the consequence; once per consequence in a process."""
     if consequence not in _reported:
         _reported.add(consequence)
         version = metadata.version("jax")

@@ -2,7 +2,7 @@
 
 
 def ranges(numbers: list[int]) -> str:
-    """Return `0, 2–5` for [0, 2, 3, 4, 5]."""
+    """Format ascending numbers as ranges: `0, 2–5` for [0, 2, 3, 4, 5]."""
     runs: list[list[int]] = []
     for n in numbers:
         if runs and runs[-1][1] == n - 1:

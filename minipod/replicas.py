@@ -1,11 +1,11 @@
-"""Find arrays that are called replicated although their devices hold different values.
+"""Find arrays that JAX considers replicated although their devices hold different values.
 
     same_replicas({"weights": weights, "momentum": momentum})  # in every process, now and then
 
-JAX does not check how an array was put together. If each process brings values of its own and says `P()`, JAX takes the
-array for fully replicated, and each process computes with different values. Here, each process hashes what its devices
+JAX does not check how an array was put together. If each process brings its own values and says `P()`, JAX considers
+the array fully replicated, and each process computes with different values. Here, each process hashes what its devices
 hold, piece by piece, and compares the hashes through the coordinator, as `minipod.guard` does. A collective would not
-do, because it takes replicas for equal.
+help, because it assumes that replicas are equal.
 
 A call copies each replicated piece to the host and hashes it. Call it after the start, after a restore, and every few
 hundred steps.
@@ -40,15 +40,15 @@ class ReplicasDiffer(RuntimeError):
 
 
 def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:
-    """Compare, bit for bit, all copies of those parts of the arrays in `tree` that several devices should hold.
+    """Compare, bit for bit, all copies of the parts of arrays in `tree` that several devices should hold.
 
     All processes must call it. Data that only one device holds is not read.
 
     name     what is compared, for the message
     seconds  how long to wait for the other processes
 
-    Raises ReplicasDiffer, in every process, if copies differ; OutOfStep if another process calls something else, or
-    nothing.
+    Raises ReplicasDiffer, in every process, if copies differ; OutOfStep if another process makes a different call or
+    none.
     """
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     arrays = [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves if isinstance(leaf, jax.Array)]

@@ -1,7 +1,7 @@
 """Find what bounds a program: how long its arithmetic, its memory traffic and its network take, each alone.
 
-The traffic to and from the host's memory is a fourth, if a program keeps arrays there. A step takes at least as long
-as the longest of them, and that is what to work on; with nothing overlapped, it takes their sum. All figures use a
+If a program keeps arrays in the host's memory, the traffic to and from it is a fourth part. A step takes at least as
+long as the longest part, which is the one to improve; with nothing overlapped, it takes their sum. All figures use a
 chip's peaks, which programs approach but do not reach: a real step may take longer.
 
     >>> from minipod import chips, roofline
@@ -28,10 +28,10 @@ BOUNDS = ("compute", "memory", "network", "host")
 
 @dataclass(frozen=True)
 class Seconds:
-    """Seconds of one device for one step. None: no figure; `why` has the reasons, a sentence each.
+    """The seconds of one device for one step. None means no figure; `why` has the reasons, a sentence each.
 
-    most_of: for each time that is only a lower bound, how long it could be at most; infinite where nothing bounds what
-    is missing. host: 0 if nothing goes to the host's memory.
+    most_of: for each time that is only a lower bound, how long it could be at most; infinite if nothing bounds the
+    missing part. host: 0 if nothing goes to the host's memory.
     """
 
     compute: float | None
@@ -53,7 +53,7 @@ class Seconds:
 
     @property
     def least(self) -> float:
-        """Return the longest time: all the others overlap with it."""
+        """Return the longest time, as if all others overlapped with it."""
         return max((t for name in BOUNDS if (t := getattr(self, name)) is not None), default=0.0)
 
     @property
@@ -63,9 +63,9 @@ class Seconds:
 
     @property
     def batches(self) -> float | None:
-        """Return the factor by which to enlarge the batch to be bound by arithmetic, if only arithmetic grows with it.
+        """Return the factor by which the batch must grow to be bound by arithmetic, if only arithmetic grows with it.
 
-        That holds for weights that are read or gathered, and for gradients that are summed. None without a figure.
+        This applies to weights that are read or gathered and to gradients that are summed. None if a figure is missing.
         """
         if not self.compute or self.memory is None or self.network is None or self.most_of or self.host:
             return None
@@ -73,15 +73,15 @@ class Seconds:
 
 
 def compute_seconds(flops: Mapping[str, float], chip: Chip) -> float:
-    """Return seconds for `flops`, FLOPs by element type, at the chip's peaks. ValueError for an unknown peak."""
+    """Return the seconds for `flops` (by element type) at the chip's peaks. Raises ValueError for an unknown peak."""
     return sum(count / chip.peak(kind) for kind, count in flops.items())
 
 
 def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[float, float, tuple[str, ...]]:
-    """Return (seconds of the types with a known peak, seconds of all types at most, notes on what is missing).
+    """Return (seconds for the types with a known peak, upper bound for all types, notes on what is missing).
 
     "kernel", the FLOPs that custom kernels state, counts at the peak of bf16, and so does an f8 type for which the chip
-    has no figure (it multiplies f8 as bf16); s4 and u4 count as s8. Other types, such as s32, are not work of the
+    has no figure (it multiplies f8 as bf16); s4, u4 and u8 count as s8. Other types, such as s32, are not work of the
     matrix unit: they add nothing to the first figure, and to the second at a hundredth of the bf16 peak, which the
     vector unit exceeds.
     """

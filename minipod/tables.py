@@ -1,6 +1,6 @@
-"""Show a table of strings, in a terminal or on a page.
+"""Show a table of strings in a terminal or on a page.
 
-Other modules return it for several figures. A notebook shows it as HTML.
+Functions of other modules return such tables. A notebook shows them as HTML.
 
     >>> from minipod.tables import Table
     >>> rows = ("all-reduce", "448"), ("all-gather", "1,792")
@@ -22,7 +22,7 @@ __all__ = ["Table"]
 class Table:
     """Rows of strings under `columns`.
 
-    left: the positions of the columns that hold words, set to the left; the others hold numbers, set to the right.
+    left: the positions of the columns of words, which are aligned left; the others are numbers, aligned right.
     kind: the class of the HTML element, in addition to `minipod`. empty: the text if there are no rows.
     sum: the line below, as (label, number); on a page under the last column.
     """

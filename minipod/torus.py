@@ -1,8 +1,8 @@
 """Lay mesh axes on the axes of a torus.
 
-A collective along a mesh axis is fast if its devices form a box of the torus, all chips in a range of x, of y and of z:
-then no other group uses the links between them. Devices that lie apart share links with other groups, and the simple
-formulas of `minipod.traffic` do not hold for them.
+A collective along a mesh axis is fast if its devices form a box of the torus (all chips in a range of x, of y and of
+z), because then no other group uses the links between them. Devices that lie apart share links with other groups, and
+the simple formulas of `minipod.traffic` do not hold for them.
 
     >>> from minipod import torus
     >>> torus.layout((2, 4), cores=1, axes=(4, 2))
@@ -26,7 +26,7 @@ __all__ = ["Torus", "box", "devices_of", "layout", "layouts", "said", "torus_of"
 
 
 def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray | None:
-    """Return the number of the device at each place of the mesh, int[sizes of axes]; None if there is no such layout.
+    """Return the number of the device at each place of the mesh, int[sizes of axes], or None without such a layout.
 
     shape: chips of the torus along x, y (and z). cores: devices per chip. axes: sizes of the mesh axes. Each mesh axis
     takes whole axes of the torus (the devices of a chip count as one more axis); if there are several ways, the first
@@ -55,7 +55,7 @@ def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[
 
 
 def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the side lengths of the box that the chips at `coords` fill, one per entry of `shape`, or None.
+    """Return the side lengths of the box that the chips at `coords` fill, one per entry of `shape`; None without a box.
 
     Several devices at the same place (the cores of a chip) count once.
     """
@@ -69,7 +69,8 @@ class Torus:
     """The torus on which a mesh lies, or several equal ones.
 
     shape: chips along x, y (and z). closed: whether each of these axes is a ring. coords: those of each device's chip,
-    in the order of `mesh.devices.flat`. slices: number of the torus of each device, in that order; empty for one torus.
+    in the order of `mesh.devices.flat`. slices: the number of each device's torus, in the same order; empty if there is
+    one torus.
     """
 
     shape: tuple[int, ...]
@@ -78,7 +79,7 @@ class Torus:
     slices: tuple[int, ...] = ()
 
     def lines(self, group: Sequence[int]) -> list[tuple[int, bool]] | None:
-        """Return the sides of a box that a group of devices fills, as (chips, whether it is a ring); None if no box."""
+        """Return the sides of the box that a group of devices fills, as (chips, whether a ring); None without a box."""
         sides = box([self.coords[i] for i in group], self.shape)
         if sides is None:
             return None
@@ -109,7 +110,7 @@ def torus_of(mesh: Any, closes: int) -> Torus | None:
 
 
 def devices_of(mesh: Any) -> list[Any]:
-    """Return the devices of a mesh, in its order; [] for an AbstractMesh or None."""
+    """Return the devices of `mesh`, in mesh order; [] for an AbstractMesh or None."""
     try:
         return [*mesh.devices.flat]
     except (AttributeError, ValueError):
@@ -117,14 +118,14 @@ def devices_of(mesh: Any) -> list[Any]:
 
 
 def rings(shape: Sequence[int], closes: int) -> list[bool]:
-    """Return which axes of a torus of this shape are rings. closes: as for `torus_of`. Two devices are not a ring."""
+    """Return which axes of a torus of `shape` are rings. closes: as for `torus_of`. Two devices are not a ring."""
     if closes == 4:
         return [all(n % 4 == 0 for n in shape)] * len(shape)
     return [n > 2 and n % closes == 0 for n in shape]
 
 
 def said(lines: Sequence[tuple[int, bool]]) -> str:
-    """Describe the sides of a box in words: `4 × ring of 16`."""
+    """Describe the sides of a box in words, such as `4 × ring of 16`."""
     return " × ".join(f"ring of {n}" if closed else str(n) for n, closed in lines) or "one chip"
 
 

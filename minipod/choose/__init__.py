@@ -1,7 +1,7 @@
 """Compare layouts of a model of a given size: what each device holds and sends, and how long a step takes.
 
-All figures come from formulas, nothing is compiled. `design` has them for six mesh axes; `choices` tries every layout
-of three of these axes on a slice.
+All figures come from formulas; nothing is compiled. `design` evaluates one layout of up to six mesh axes; `choices`
+tries the layouts of data, fsdp and tensor on a slice.
 
     >>> from minipod import choose
     >>> of = choose.SHAPES["llama_8b"].model(rows=128, length=2048)

@@ -18,11 +18,11 @@ LOGITS = 1.3  # f32 arrays of logits that a compiled step held at once with this
 
 @dataclass(frozen=True)
 class Choice:
-    """A layout. Figures are for one device.
+    """A layout of a model on a slice. All figures are for one device.
 
     data, model: sizes of the mesh axes. held: bytes, from the formulas. most: bytes that a compiled step may need if
     attention writes its scores to memory and the head computes logits of `VOCABULARY` tokens. room: bytes that a
-    program may use. sent: bytes by mesh axis. seconds: time of a step.
+    program may use. sent: bytes sent, by mesh axis. seconds: time of a step.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Choice:
 
     @property
     def fits(self) -> bool | None:
-        """Return whether it fits; None if only a compiled plan can tell."""
+        """Return whether the layout fits; None if only a compiled plan can tell."""
         return verdict(self.held, self.most, self.room)
 
 
 def choices(of: Model, on: str) -> list[Choice]:
-    """List all layouts that the slice and the batch allow: first those that fit, then those that may, both by speed.
+    """List all layouts that the slice and the batch allow: those that fit, may fit, do not fit; each group by speed.
 
-    on: a slice, such as v5e:8x8. ValueError, in one sentence, for an unknown slice name, for a batch that no mesh
+    on: a slice, such as v5e:8x8. Raises ValueError for an unknown slice name, for a batch or width that no mesh
     divides, and for a model that fits in no layout.
     """
     slice_ = slice_of(on)
@@ -103,7 +103,7 @@ def table(made: list[Choice]) -> Table:
 
 
 def summary(of: Model, first: Choice, on: str) -> str:
-    """Write the lines below the table: assumptions, the layout to start with, accuracy, and the command to compile."""
+    """Return the text below the table: assumptions, a layout to start with, accuracy, and a command to compile it."""
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
     return (

@@ -1,8 +1,7 @@
-"""Evaluate formulas for a training step of a model sharded along up to six mesh axes: bytes held and sent, seconds.
+"""Evaluate formulas for a training step of a model sharded along up to six mesh axes: bytes held, bytes sent, time.
 
 data, fsdp, expert and sequence divide the batch, sequence along its length. fsdp divides all weights, tensor the heads
-and hidden units, expert the experts, stage the layers. Nothing is compiled; `minipod plan` says what a compiler makes
-of a layout.
+and hidden units, expert the experts, stage the layers. Nothing is compiled; `minipod plan` compiles a layout.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +32,7 @@ BIG = 10**15  # bytes, for which the time of a start is negligible
 
 @dataclass(frozen=True)
 class Pace:
-    """The speed of a collective along some axes. each: seconds per byte of its array. least: seconds, for few bytes.
+    """The speed of a collective along some axes. each: seconds per byte of its array. least: seconds for 0 bytes.
 
     known: False if these are lower bounds, because the groups are not boxes of the torus.
     """
@@ -48,8 +47,8 @@ class Message:
     """One kind of collective in a step.
 
     name: "weights", "gradients", "sums", "keys", "tokens" or "handed on". bytes: size of the array of one collective,
-    as `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: total bytes that a device sends in a
-    step. seconds: total time of these collectives in a step. known: as in `Pace`.
+    as `minipod.hlo.ops.Collective` counts them. times: how often it runs in a step. sent: total bytes that a device
+    sends in a step. seconds: total time of these collectives in a step. known: as in `Pace`.
     """
 
     name: str
@@ -64,10 +63,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Design:
-    """A layout of a model on a slice. Figures are for one device.
+    """A layout of a model on a slice. All figures are for one device.
 
-    sizes: those of all `AXES`. held: bytes, by what they hold. most: bytes that a compiled step may need, see `CLOSE`.
-    room: bytes that a program may use. messages: what a step sends. seconds: time of a step.
+    sizes: size of each of `AXES`. held: bytes, by what they hold. most: bytes that a compiled step may need (`CLOSE`).
+    room: bytes that a program may use. messages: the collectives of a step. seconds: time of a step.
     """
 
     sizes: Mapping[str, int]
@@ -79,7 +78,7 @@ class Design:
 
     @property
     def fits(self) -> bool | None:
-        """Return whether it fits; None if only a plan can tell."""
+        """Return whether the layout fits; None if only a plan can tell."""
         return verdict(sum(self.held.values()), self.most, self.room)
 
     @property
@@ -91,7 +90,7 @@ class Design:
 def design(of: Model, on: Slice | str, **sizes: int) -> Design:
     """Evaluate the layout of a model with these sizes of mesh axes; axes of `AXES` that are not named have size 1.
 
-    on: a slice or its name. ValueError, in one sentence, for sizes that the slice or the model does not allow.
+    on: a slice or its name. Raises ValueError for sizes that the slice or the model does not allow.
     """
     slice_ = slice_of(on) if isinstance(on, str) else on
     every = {axis: sizes.get(axis, 1) for axis in AXES}
@@ -111,7 +110,7 @@ def design(of: Model, on: Slice | str, **sizes: int) -> Design:
 
 
 def verdict(held: float, most: float, room: float) -> bool | None:
-    """Return whether a layout fits; `held`: bytes by the formulas, `most`: bytes once compiled; None: perhaps."""
+    """Return whether a layout fits that holds `held` bytes by the formulas and may need `most`; None: perhaps."""
     return None if held <= room < most else held <= room
 
 
@@ -138,11 +137,11 @@ def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
 
 
 def of_fsdp(on: Slice, fsdp: int) -> tuple[str, str]:
-    """Return the collectives along fsdp of this size: one that gathers weights, one that sums gradients.
+    """Return the collectives along an fsdp axis of size `fsdp`: one gathers the weights, one sums the gradients.
 
-    If fsdp takes all of a TPU slice, libtpu 0.0.52 writes an all-reduce, which sends twice as much, in place of the
-    reduce-scatter on a square from 4 × 4 on and on a box from 2 × 2 × 2 on; from 4 × 4 × 4 on in place of the
-    all-gather, too. Seen for weights of 128 MB on the slices of v4, v5e, v5p and v6e; nothing is known of 7x.
+    If fsdp takes a whole TPU slice, libtpu 0.0.52 replaces the reduce-scatter by an all-reduce, which sends twice as
+    much, on squares of at least 4 × 4 and on boxes of at least 2 × 2 × 2; with 64 chips or more on a box, it replaces
+    the all-gather, too. Seen for weights of 128 MB on slices of v4, v5e, v5p and v6e; 7x is untested.
     """
     gather, scatter = "all-gather", "reduce-scatter"
     if fsdp == on.devices == on.chips and on.count == 1:
@@ -251,7 +250,7 @@ def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:
 
 @cache
 def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tuple[Pace, int]:
-    """Return a collective's speed along these axes, and the devices in a group. sizes: of `AXES`, in order."""
+    """Return a collective's speed along `axes`, and the number of devices in a group. sizes: of `AXES`, in order."""
     mesh, link, shape = laid(on, sizes)
     groups = rows(dict(zip(AXES, sizes, strict=True)), axes)
     if op == "collective-permute":  # the last stage sends nothing
@@ -263,7 +262,7 @@ def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tup
 
 @cache
 def laid(on: str, sizes: tuple[int, ...]) -> tuple[dict[str, int], Any, torus.Torus | None]:
-    """Return the mesh of `AXES` on a slice: its sizes, the link, and the torus on which it lies (None for GPUs)."""
+    """Return the sizes of the mesh of `AXES` on a slice, its link, and the torus on which it lies (None for GPUs)."""
     from minipod.pods import absent
 
     mesh = absent.mesh(on, **dict(zip(AXES, sizes, strict=True)))

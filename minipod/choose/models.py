@@ -1,4 +1,4 @@
-"""Describe models in training by the few numbers that the formulas need, and list some published models."""
+"""Describe models by the few numbers that the formulas for training need, and list some published models."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ ROOM = 1.25  # capacity of an expert, relative to its share if all experts got e
 class Model:
     """A transformer in training, of `layers` equal layers.
 
-    params: number in all layers, experts included. rows, length: sequences of the whole batch, tokens per sequence.
+    params: number in all layers, with experts. rows, length: sequences of the whole batch, tokens per sequence.
     sums: all-reduces of activations per layer and step with tensor parallelism, half forward, half backward; if layers
         are recomputed, the forward all-reduces are repeated, except the last one of each layer.
-    weight, gradient: bytes per element as it is sent. state: bytes per parameter kept between steps: the parameter
-        itself and the optimizer's averages; 12 for Adam in f32.
-    inside: activations of a layer per token besides its input, in multiples of the width: queries, keys, values, heads,
-        hidden units; "tensor" divides them. again: whether these are recomputed in the backward pass. The last product
-        of a layer is not; `last` is the share of the layer's parameters in it.
-    kv: widths of a layer's keys and values together. groups: number of their heads, which "tensor" must divide; 0 if
+    weight, gradient: bytes per element when sent. state: bytes per parameter kept between steps: the parameter itself
+        and the optimizer's averages; 12 for Adam in f32.
+    inside: activations of a layer per token in addition to its input, in multiples of the width: queries, keys, values,
+        heads, hidden units; "tensor" divides them. again: whether these are recomputed in the backward pass. The last
+        product of a layer is not; `last` is the share of the layer's parameters in it.
+    kv: total width of a layer's keys and values. groups: number of their heads, which "tensor" must divide; 0 if
         unknown. heads: attention heads whose scores are written to memory, f32; 0 if a kernel keeps them in the core.
     experts: number of experts per layer, 0 for none; each token uses `each` of them; their capacity is `ROOM` times the
-        average. spread: parameters in experts.
+        average. spread: number of parameters in experts.
     """
 
     params: float
@@ -57,9 +57,9 @@ class Model:
 
 @dataclass(frozen=True)
 class Shape:
-    """A published model: its layers, without embedding and head.
+    """The layers of a published model, without embedding and head.
 
-    width: that of activations, and of all heads together. groups: heads of keys and values. hidden: units of an MLP, or
+    width: size of activations, and of all heads together. groups: heads of keys and values. hidden: units of an MLP, or
     of one expert, with three matrices. experts: per layer, 0 for a dense model; each: experts per token.
     """
 

@@ -1,4 +1,4 @@
-"""Run a program as a cluster on this machine: `run` starts it in several processes, and leaves nothing behind.
+"""Run a program as a cluster on this machine: `run` starts it in several processes and leaves nothing running.
 
 Use it to try a program as it will run on a real cluster. `launch_arguments` works with every launcher.
 

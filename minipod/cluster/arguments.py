@@ -1,7 +1,7 @@
-"""Find the arguments for `jax.distributed.initialize` under every launcher: minipod run, Slurm, MPI.
+"""Find the arguments for `jax.distributed.initialize` under any launcher: minipod run, Slurm or MPI.
 
-Under Slurm and Open MPI, JAX detects them itself. Conditions under which JAX would hang there silently, or believe the
-wrong launcher, are checked first; they end this process with one sentence. Sources: `jax/_src/clusters/`.
+Under Slurm and Open MPI, JAX detects the arguments itself. Conditions under which it would hang silently, or believe
+the wrong launcher, are checked first; they end this process with one sentence. Sources: `jax/_src/clusters/`.
 """
 
 import errno
@@ -31,11 +31,11 @@ _SLURM_STARTER = "slurmstepd"
 def launch_arguments() -> dict[str, Any]:
     """Return the keyword arguments for `jax.distributed.initialize` under the launcher that started this process.
 
-    So the same line, `jax.distributed.initialize(**launch_arguments())`, works under every launcher. Under `minipod
+    The same line, `jax.distributed.initialize(**launch_arguments())`, thus works under every launcher. Under `minipod
     run` the arguments are the coordinator's address, the number of this process and the number of processes; under
     Slurm, Open MPI 4 and on TPUs there are none, because JAX detects these itself; under Open MPI 5 they select the
     detection through mpi4py, which JAX does not try by itself. All processes but the first wait here until the
-    coordinator listens: JAX would try again only after a second.
+    coordinator listens: JAX would retry only after a second.
 
     Raises TimeoutError under `minipod run` if the coordinator never listens. Under Slurm and Open MPI it ends this
     process (SystemExit) with one sentence if JAX would hang or take the number of another process.
@@ -54,11 +54,11 @@ def launch_arguments() -> dict[str, Any]:
 
 
 def launcher(env: Mapping[str, str] = os.environ) -> str | None:
-    """Return the JAX detector that fits these variables: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None: none of these.
+    """Return the JAX detector for the variables in `env`: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None if none fits.
 
-    JAX asks the detectors in the same order. Open MPI 5 within a Slurm job leaves Slurm's variables, too: those of the
-    batch script on the first host, where JAX finds no other process, and those of mpirun's helpers on the other hosts,
-    where JAX takes every process for the helper. So Open MPI 5 comes before Slurm.
+    JAX asks the detectors in the same order. Within a Slurm job, Open MPI 5 also passes on Slurm's variables: those of
+    the batch script on the first host, where JAX finds no other process, and those of mpirun's helpers on the other
+    hosts, where JAX takes every process for the helper. So Open MPI 5 comes before Slurm.
     """
     if OPEN_MPI_4 in env:
         return "ompi"
@@ -71,10 +71,10 @@ PORTS = range(61440, 65536)  # from which JAX takes the port of a Slurm job, by 
 
 
 def port_of_step(env: Mapping[str, str] = os.environ) -> str | None:
-    """Return the coordinator's port for the second and later steps of a Slurm job; None for the first, or if it is set.
+    """Return the coordinator's port for the second and later steps of a Slurm job; None for the first, or if set.
 
-    JAX computes the port from the job's number alone. The first step keeps it, to work with programs that use JAX
-    alone; later steps get a different one, so that steps that run at the same time do not join each other.
+    JAX computes the port from the job's number alone. The first step keeps that port, to work with programs that use
+    only JAX; later steps get different ones, so that steps that run at the same time do not join each other.
     """
     job, step = env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", "")
     if "JAX_COORDINATOR_PORT" in env or "JAX_COORDINATOR_ADDRESS" in env:

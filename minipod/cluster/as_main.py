@@ -11,7 +11,7 @@ _OURS = (__file__, runpy.__file__, "<frozen runpy>")
 
 
 def as_main(command: list[str]) -> None:
-    """Run `[-m] PROGRAM ARGUMENTS…`. Its exceptions are passed on; `in_the_program` shortens their tracebacks."""
+    """Run `[-m] PROGRAM ARGUMENTS…`. The program's exceptions are passed on; `in_the_program` shortens tracebacks."""
     if command[0] == "-m":
         sys.argv = command[1:]
         sys.path.insert(0, os.getcwd())
@@ -30,7 +30,7 @@ def as_main(command: list[str]) -> None:
 
 
 def in_the_program(trace: types.TracebackType | None, *ours: str) -> types.TracebackType | None:
-    """Drop the frames before the program's from a traceback: this file's, runpy's and those of the files `ours`."""
+    """Return a traceback without the frames before the program's own: of this file, runpy and the files `ours`."""
     while trace and trace.tb_frame.f_code.co_filename in (*_OURS, *ours):
         trace = trace.tb_next
     return trace

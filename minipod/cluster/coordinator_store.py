@@ -1,4 +1,4 @@
-"""Exchange short texts through the coordinator's store, because JAX's collectives may be out of step."""
+"""Exchange short texts through the coordinator's store, which works even if the processes are out of step."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def _client() -> Any:
 
 
 def put(key: str, text: str) -> None:
-    """Store `text` under `key` for all processes; an older text is replaced."""
+    """Store `text` under `key` for all processes, replacing any older text."""
     _client().key_value_set(key, text, allow_overwrite=True)
 
 

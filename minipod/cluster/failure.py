@@ -17,14 +17,14 @@ _DULL = re.compile(r"^[A-Z_]{6,}: (?=\S)|\[external/\S+\] ")
 
 @dataclass(frozen=True)
 class Failure:
-    """A sentence without a full stop, and the exit code for a shell."""
+    """A failure: a sentence without a full stop, and the exit code for a shell."""
 
     sentence: str
     exit_code: int
 
 
 def first_failure(members: list[Member], stuck: list[Member], limit: float | None) -> Failure | None:
-    """Return the first failure, or None. stuck: processes that had to be ended. limit: seconds, if time ran out."""
+    """Return the first failure, or None. stuck: processes that had to be ended. limit: seconds, if it was reached."""
     if apart := cannot_meet(members):
         return Failure(apart, 1)
     bad = sorted((m for m in members if m.failed), key=lambda m: (_is_consequence(m), m.left_at))
@@ -111,7 +111,7 @@ def _state(member: Member, tense: str = "is") -> str:
 
 
 def cannot_meet(members: list[Member]) -> str | None:
-    """Return why the processes that have joined can never all meet, in words; None if nothing prevents it."""
+    """Return, in words, why the processes that have joined can never all meet; None if nothing prevents it."""
     groups = _by_port(members)
     reason = next(filter(None, map(_twice, groups)), None)
     if reason is None and all(m.working and m.report.get("joins") for m in members):  # nobody else will come

@@ -1,4 +1,4 @@
-"""Report a process's progress in a file for `minipod watch`: its step, for how long, and at which line."""
+"""Report a process's progress in a file for `minipod watch`: its step, the time in it, and its line of code."""
 
 import atexit
 import contextlib
@@ -33,8 +33,9 @@ class Heartbeat:
 
     Call `begin(step)` before a step, `ready()` when this process has done its own part and needs the others, and
     `done()` after the step. `begin` alone is enough, but then no process can be found slow. Each call notes a time in
-    memory. If the disk fails, the program goes on; its file gets old, and `minipod watch` says so. Create the heartbeat
-    after `jax.distributed.initialize`, which tells which process this is. Raises OSError if the folder cannot be made.
+    memory. If the disk fails, the program goes on; its file becomes old, and `minipod watch` says so. Create the
+    heartbeat after `jax.distributed.initialize`, which gives the process its number. Raises OSError if the folder
+    cannot be made.
     """
 
     def __init__(self, folder: str | Path, every: float = 1.0):
@@ -56,20 +57,20 @@ class Heartbeat:
         atexit.register(self.close)
 
     def begin(self, step: int) -> None:
-        """Begin a step; this also ends the step before, if `done` was not called."""
+        """Begin a step, and end the previous step if `done` was not called."""
         if self._now[0] in ("own", "together"):
             self.done()
         self._began = time.perf_counter()
         self._now = ("own", step, self._began)
 
     def ready(self) -> None:
-        """Say that this process's own part of the step is done: from here on it needs the others."""
+        """Report that this process has done its own part of the step and now needs the others."""
         now = time.perf_counter()
         self._own.append(now - self._began)
         self._now = ("together", self._now[1], now)
 
     def done(self) -> None:
-        """Say that the step is done, in all processes."""
+        """Report that the step is done in all processes."""
         now = time.perf_counter()
         self._whole.append(now - self._began)
         self._done = self._now[1]
@@ -77,11 +78,11 @@ class Heartbeat:
 
     @property
     def own(self) -> float:
-        """Return the median of the last ten steps' own parts, in seconds; 0 if there is none."""
+        """Return the median seconds of this process's own parts of its last ten steps; 0 if there are none."""
         return statistics.median_low(self._own or [0.0])
 
     def close(self) -> None:
-        """Say that this process ends; called at exit, too."""
+        """Report that this process ends; also called at exit."""
         if not self._end.is_set():
             self._now = ("ended", self._now[1], time.perf_counter())
             self._end.set()

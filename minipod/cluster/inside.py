@@ -1,12 +1,12 @@
 """Run one process of a local cluster: `python -m minipod.cluster.inside REPORT TEXT [-m] PROGRAM ARGUMENTS…`.
 
-These are two processes. The *keeper* is started by the launcher. It forks the *program*, waits for it, and then, or as
-soon as the launcher closes the pipe on the keeper's standard input (which also happens when the launcher is killed),
-ends everything that was started below it. The program runs as `__main__`, as `python PROGRAM` would run it.
+These are two processes. The launcher starts the *keeper*, which forks the *program* and waits for it. When the program
+ends, or the launcher closes the pipe on the keeper's standard input (as also happens when the launcher is killed), the
+keeper ends everything that was started below it. The program runs as `__main__`, as `python PROGRAM` would run it.
 
 REPORT and TEXT are file descriptors. TEXT takes what Python prints; what libraries write to descriptors 1 and 2 (gloo's
-lines) goes another way and is never torn into it. REPORT takes one JSON object per line: `{"pid": …}`; `{"thread": …}`
-for each thread that the program starts; `{"joins": [number, processes, address]}` when it calls
+lines) takes another path and never splits a line of it. REPORT takes one JSON object per line: `{"pid": …}`;
+`{"thread": …}` for each thread that the program starts; `{"joins": [number, processes, address]}` when it calls
 `jax.distributed.initialize`, null when it shuts that down; `{"raised": …, "message": …, "at": …}` if it raised;
 `{"done": exit code, "time": …}`; and, whenever ASK arrives, the stack of the main thread as `faulthandler` writes it.
 """
@@ -33,7 +33,7 @@ from minipod.processes.frames import is_own
 
 
 def main() -> None:
-    """Fork the program, wait for it, and end as it ended."""
+    """Fork the program, wait for it, and exit with its status."""
     report, text, *command = sys.argv[1:]
     adopt_orphans()
     wake, woken = os.pipe()

@@ -1,7 +1,7 @@
 """Check and complete the arguments of `jax.distributed.initialize` in every program under `minipod run`.
 
-Missing arguments are filled in. Arguments that can only hang raise an error of one sentence. The coordinator listens
-only where the program says that the others will look for it. The launcher gets each process's number and address
+Missing arguments are filled in. Arguments that could only hang raise an error of one sentence. The coordinator listens
+only at the address that the program gives to the other processes. The launcher gets each process's number and address
 (`minipod.cluster.failure`), since one process alone cannot know that another has the same number.
 """
 
@@ -28,7 +28,7 @@ _signs: list[socket.socket] = []  # by which the others see that this process ha
 
 
 def watch(tell: Callable[..., None]) -> None:
-    """Wrap `jax.distributed.initialize` in this process; `tell(joins=…)` reports each call to the launcher."""
+    """Wrap `jax.distributed.initialize` in this process, so that `tell(joins=…)` reports each call to the launcher."""
     once_imported("jax", functools.partial(_wrap, tell))
 
 

@@ -1,7 +1,7 @@
 """Run a program in several processes on this machine, as a cluster would, and leave nothing running behind.
 
-Every process is started through `minipod.cluster.inside`. The launcher (this process) reads what they print and how
-they end, ends them all after the limit or soon after one has failed, and names the first failure in one sentence.
+Every process is started through `minipod.cluster.inside`. The launcher (this process) reads their output and exit
+codes, ends them all at the limit or soon after one has failed, and names the first failure in one sentence.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ LEFT = 5.0  # seconds in a wait of JAX, once another has finished: then they wai
 
 
 class ClusterError(RuntimeError):
-    """Raised if a process fails: the first failure in one sentence, then the output. `run`: the `Run` with both."""
+    """Raised if a process fails. The message is the first failure in one sentence, then the output. run: the `Run`."""
 
     def __init__(self, run: Run):
         super().__init__(str(run.first_failure) + "\n" + run.printed())
@@ -59,7 +59,7 @@ def run(
 
     program  a path, looked up in the current folder, then next to the running script; with `module` true, the name of
              a module
-    arguments  those of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
+    arguments  of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
              the number of processes, and a free address for process 0. `{{name}}` gives `{name}`; other braces stay
     limit    seconds after which all processes are ended
     check    whether to raise ClusterError when a process fails
@@ -69,7 +69,7 @@ def run(
     port     the coordinator's port on 127.0.0.1; None: a free one
     survivors  whether the other processes go on when one has failed
     show     called as `show(process, line)` for each line when it is printed
-    places   for each process a command in front of its own that moves it elsewhere, such as into another network;
+    places   for each process, a prefix of its command that moves it elsewhere, such as into another network;
              `address` is the address of process 0 there. `minipod.hosts` uses both
 
     All processes are also ended soon after one has failed; when they can never meet, because two have the same number;
@@ -78,7 +78,7 @@ def run(
 
     Raises ClusterError. Before anything starts: ValueError for an impossible number or an unknown `{name}`,
     FileNotFoundError for a missing program, OSError if this shell allows too few open files, TimeoutError if too many
-    processes run on this machine already.
+    processes already run on this machine.
     """
     check_numbers(processes, devices, limit, collective_timeout)
     check_open_files(processes)
@@ -220,7 +220,7 @@ def find_module(name: str) -> str:
 
 
 def check_numbers(processes: int, devices: int, limit: float, collective_timeout: int | None) -> None:
-    """Raise ValueError, in one sentence, for numbers that no run can have."""
+    """Raise ValueError for numbers that no run can have."""
     if not 1 <= processes <= MAX_PROCESSES:
         raise ValueError(f"{processes} processes: one machine can run between 1 and {MAX_PROCESSES}")
     if devices < 1:
@@ -237,7 +237,7 @@ def check_numbers(processes: int, devices: int, limit: float, collective_timeout
 
 
 def check_open_files(processes: int) -> None:
-    """Raise OSError if a process may open so few files that JAX, or the launcher itself, would fail half-way."""
+    """Raise OSError if a process may open so few files that JAX or the launcher would fail halfway."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < OPEN_FILES + 4 * processes:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 

@@ -1,4 +1,4 @@
-"""Find this process's number and the number of processes from its launcher, in the order in which JAX asks."""
+"""Find this process's number and the number of processes, asking the launchers in the same order as JAX."""
 
 import os
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ class TwoLaunchers(ValueError):
 
 
 def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:
-    """Return this process's place according to each launcher that claims to have started several processes."""
+    """Return this process's place by launcher, for each launcher that says it has started several processes."""
     result = {}
     for launcher, size, rank in LAUNCHERS:
         processes, index = env.get(size, ""), env.get(rank, "")
@@ -38,9 +38,9 @@ def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:
 
 
 def place(env: Mapping[str, str] = os.environ) -> Place:
-    """Return this process's place in its cluster; Place(1, 0) outside any.
+    """Return this process's place in its cluster; Place(1, 0) outside a cluster.
 
-    Raises TwoLaunchers if MPI was started in a step of Slurm, or the other way round: JAX would believe the first.
+    Raises TwoLaunchers if two launchers disagree, such as MPI started in a step of Slurm: JAX would believe the first.
     """
     name, size, rank = OWN
     if size in env and rank in env:
@@ -54,8 +54,8 @@ def place(env: Mapping[str, str] = os.environ) -> Place:
 def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
     """Return why JAX finds no cluster although there seems to be one, and what to do; "" if nothing looks like one.
 
-    Call it if `jax.distributed.initialize` finds none, before a program goes on as a single process: if a
-    launcher has started several, each of them would.
+    Call it if `jax.distributed.initialize` finds no cluster, before the program goes on as a single process: if a
+    launcher has started several processes, each of them would do so.
     """
     if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
         return (

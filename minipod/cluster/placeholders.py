@@ -8,10 +8,10 @@ _NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
 
 
 def fill(arguments: Sequence[str], process: int, processes: int, coordinator: str) -> list[str]:
-    """Return the arguments of one process, with its number, the number of processes, and process 0's `host:port`.
+    """Return the arguments of one process, with `{process}`, `{processes}` and `{coordinator}` filled in.
 
-    `{{name}}` gives `{name}`, whatever the name; all other braces stay as they are, JSON's among them. Raises
-    ValueError for a name in single braces that is not one of these three.
+    `{{name}}` gives `{name}`, whatever the name; all other braces, such as JSON's, stay as they are. Raises ValueError
+    for a name in single braces that is not one of these three.
     """
     values = {"process": str(process), "processes": str(processes), "coordinator": coordinator}
     return [_NAME.sub(lambda found: _value(found, values), argument) for argument in arguments]

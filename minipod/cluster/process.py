@@ -1,4 +1,4 @@
-"""Follow one process of a local cluster from its launcher: its output, its reports, its end."""
+"""Follow one process of a local cluster from the launcher: its output, its reports and its end."""
 
 import contextlib
 import linecache
@@ -44,7 +44,7 @@ KEEP = 1_000_000  # characters of output kept per process; a program that prints
 
 @dataclass
 class Member:
-    """Process `index`. Times are those of `time.monotonic`, which all processes of one machine share."""
+    """Process `index` of a cluster. Times are from `time.monotonic`, which all processes of one machine share."""
 
     index: int
     popen: Program  # its keeper
@@ -75,12 +75,12 @@ class Member:
 
     @property
     def working(self) -> bool:
-        """Return whether its program has not ended; one that waits for the others at exit has ended."""
+        """Return whether the program is still running; a program that waits for the others at exit has ended."""
         return self.running and "done" not in self.report
 
     @property
     def failed(self) -> bool:
-        """Return whether it has failed, or will fail when the others no longer hold it up."""
+        """Return whether the process has failed, or will fail once it need not wait for the others."""
         return bool(self.report.get("done")) or bool(self.popen.returncode)
 
     @property
@@ -94,15 +94,15 @@ class Member:
 
     @property
     def left_at(self) -> float:
-        """Return the time at which its program ended."""
+        """Return the time at which the program ended."""
         return self.report.get("time", self.ended_at or time.monotonic())
 
     def printed(self) -> str:
-        """Return all that it printed (the first million characters)."""
+        """Return what the process has printed (the first million characters)."""
         return "".join(line + "\n" for line in self.lines)
 
     def ask_where(self) -> bool:
-        """Ask for its stack, which will arrive in `stack`. Return False if the process cannot answer."""
+        """Ask the process for its stack, which will arrive in `stack`. Return False if the process cannot answer."""
         if "pid" not in self.report or self.suspended():
             return False
         self.stack.clear()
@@ -112,17 +112,17 @@ class Member:
         return False
 
     def suspended(self) -> bool:
-        """Return whether it is stopped (SIGSTOP)."""
+        """Return whether the program is stopped (SIGSTOP)."""
         return "pid" in self.report and suspended(self.report["pid"])
 
     def idle_for(self) -> float:
-        """Return the seconds since it, or a process of its own, was last seen working; call it often."""
+        """Return the seconds since the process, or one that it started, was last seen working; call this often."""
         return self._family.seconds()
 
     def hangs(self, seconds: float) -> bool:
-        """Return whether it has waited in JAX, and computed nothing, for this number of seconds; call it often.
+        """Return whether the process has waited in JAX without computing for `seconds`; call this often.
 
-        One call asks for its stack, a later one reads the answer, and asks again if it shows no wait in JAX.
+        One call asks for the stack. A later call reads the answer, and asks again if it shows no wait in JAX.
         """
         if self._computation.seconds() < seconds:
             return False
@@ -143,7 +143,7 @@ class Member:
         return stands_in_jax(self.report["pid"], self.stack, source)
 
     def stop(self) -> None:
-        """Stop it (SIGSTOP) without ending it."""
+        """Stop the program (SIGSTOP) without ending it."""
         if self.running and "pid" in self.report:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.report["pid"], signal.SIGSTOP)
@@ -153,7 +153,7 @@ class Member:
         self.popen.end(PATIENCE, *([self.report["pid"]] if "pid" in self.report else []))
 
     def read(self, channel: str, descriptor: int, channels: selectors.BaseSelector) -> None:
-        """Read what has arrived on a channel ("text", "native" or "report"), line by line; close it at its end."""
+        """Read the lines that have arrived on `channel` ("text", "native" or "report"); close it at the end."""
         try:
             data = os.read(descriptor, 65536)
         except BlockingIOError:
@@ -166,11 +166,11 @@ class Member:
             os.close(descriptor)
 
     def where(self) -> tuple[str, int] | None:
-        """Return the (file, line) of the user's own code that its main thread is in, if it has answered `ask_where`."""
+        """Return the (file, line) of the user's code that the main thread is in, once `ask_where` has been answered."""
         return next(((file, line) for file, line, _ in self.stack if is_own(file)), None)
 
     def stack_text(self) -> str:
-        """Describe where it was when it had to be ended, outermost first: its own lines, then JAX's waiting call."""
+        """Describe where the process was, outermost frame first: the lines of its own code, then JAX's waiting call."""
         if not self.stack:
             return ""
         inner = [frame for frame in self.stack if is_own(frame[0]) or "/jax/" in frame[0]]
@@ -221,13 +221,13 @@ class Member:
 
 
 def source_line(file: str, line: int) -> str:
-    """Return a line of a program's file as it is now: an earlier run's file may have had the same name."""
+    """Return a line of a program's file, read anew, since an earlier run's file may have had the same name."""
     linecache.checkcache(file)
     return linecache.getline(file, line).strip()
 
 
 def without_noise(line: str, noisy: bool = False) -> tuple[str, bool]:
-    """Remove gloo's messages from a line; also return whether the line (after a `noisy` one: still) is only noise."""
+    """Remove gloo's messages from `line`; also return whether it was only noise. noisy: whether the last line was."""
     quiet = _NOISE.sub("", line)
     if (noisy or _PIECE.search(quiet)) and not _PIECE.sub("", quiet).strip(" 0123456789"):
         quiet = ""
@@ -242,7 +242,7 @@ def start(
     show: Callable[[int, str], object] | None,
     place: Sequence[str] = (),
 ) -> Member:
-    """Start process `index` of a cluster, with `place` before its command, and register its `read` in `channels`."""
+    """Start process `index` of a cluster, with `place` in front of its command; register its `read` in `channels`."""
     pipes = {name: os.pipe() for name in ("report", "text", "native")}
     report, text, native = (pipes[name][1] for name in ("report", "text", "native"))
     try:

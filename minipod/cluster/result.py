@@ -1,4 +1,4 @@
-"""Hold and show the result of a run of several processes: the output of each, side by side."""
+"""Store the result of a run of several processes, and show their outputs side by side."""
 
 import re
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ class Run:
     codes    the exit code of each process, or minus the signal that ended it
     seconds  wall-clock time
     first_failure  the first failure, in one sentence; None if all went well
-    exit_code  for a shell: that of the first process that failed, 128 + signal, or 124 at the limit
-    stacks   the lines at which each process was when it had to be ended; "" for the others
+    exit_code  for a shell: the code of the first process that failed, 128 + signal, or 124 at the limit
+    stacks   the lines at which each process was when it had to be ended; "" if it ended by itself
     """
 
     outputs: list[str]
@@ -47,7 +47,7 @@ class Run:
         return self.first_failure is None
 
     def printed(self) -> str:
-        """Return the output of the processes, one after the other, each line with its process: `[0] …`."""
+        """Return the outputs of the processes, one after the other, each line prefixed with its process: `[0] …`."""
         return in_turn(self.outputs)
 
     def __str__(self) -> str:
@@ -63,13 +63,13 @@ class Run:
         return columns
 
     def where(self) -> "Where":
-        """Show where the processes were when they had to be ended, side by side."""
+        """Return a side-by-side view of where the processes were when they had to be ended."""
         return Where([stack or "(not there any more)" for stack in self.stacks])
 
 
 @dataclass(frozen=True)
 class Where:
-    """The lines that each process was in, outermost first."""
+    """The lines at which each process was, outermost first."""
 
     stacks: list[str]
 
@@ -89,12 +89,12 @@ def summary(runs: Mapping[str, Run]) -> Table:
 
 
 def in_turn(texts: list[str]) -> str:
-    """Join the texts of the processes, each line with its process: `[0] …`."""
+    """Join the texts of the processes, each line prefixed with its process: `[0] …`."""
     return "\n".join(f"[{i}] {line}" for i, text in enumerate(texts) for line in text.splitlines())
 
 
 def side_by_side(texts: list[str]) -> str:
-    """Return HTML with a section per process: side by side if there is room, else one below the other; no script."""
+    """Return HTML, without a script, with a section per process: side by side if there is room, else stacked."""
     sections = "".join(
         f'<section style="{_COLUMN}"><p class="title" style="{_TITLE}">process {i}</p>'
         f'<pre tabindex="0" style="{_TEXT}">{escape(text.rstrip())}</pre></section>'

@@ -1,7 +1,7 @@
-"""Find the GPUs and TPU chips of this machine, and why JAX might see none of them.
+"""Find this machine's GPUs and TPU chips, and the reasons why JAX may not see them.
 
 Sources: PCI's list of vendors and classes; NVIDIA's driver documentation (/dev/nvidia0 …); Cloud TPU's (/dev/accel0,
-/dev/vfio/0, /tmp/libtpu_lockfile). Tried on folders that look like theirs, not on such machines.
+/dev/vfio/0, /tmp/libtpu_lockfile). Tested on folders that look like those of such machines, not on the machines.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _LOCK = "tmp/libtpu_lockfile"
 
 @dataclass(frozen=True)
 class Hardware:
-    """The machine's accelerators, whatever JAX sees. gpus, chips: on the bus or as device files, the larger number."""
+    """The machine's accelerators, whatever JAX sees. gpus, chips: on the bus or as device files, whichever are more."""
 
     gpus: int = 0
     chips: int = 0
@@ -31,7 +31,7 @@ class Hardware:
 
 
 def hardware(root: Path = Path("/")) -> Hardware:
-    """Count the accelerators on the bus and in the device files below `root`."""
+    """Count the accelerators on the bus and among the device files below `root`."""
     on_bus = {"NVIDIA GPU": 0, "TPU chip": 0}
     for device in (root / "sys/bus/pci/devices").glob("*"):
         with contextlib.suppress(OSError):
@@ -49,9 +49,9 @@ def hardware(root: Path = Path("/")) -> Hardware:
 def accelerators(
     platform: str, env: Mapping[str, str] = os.environ, root: Path = Path("/"), in_cluster: bool = False
 ) -> Finding | None:
-    """Report accelerators that JAX, started on `platform` ("" if it did not start), leaves unused; None without any.
+    """Report accelerators, and whether JAX on `platform` ("" if it did not start) leaves them unused; None without any.
 
-    in_cluster: a job that leaves them unused without having asked for CPUs is a fault.
+    in_cluster: unused accelerators are a fault unless the job has asked for CPUs.
     """
     here = hardware(root)
     parts = [f"{n} {name}{'s' * (n != 1)}" for n, name in ((here.gpus, "NVIDIA GPU"), (here.chips, "TPU chip")) if n]

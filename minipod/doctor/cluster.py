@@ -1,7 +1,8 @@
 """Run `minipod doctor --cluster` in each process that a launcher has started; process 0 reports, the others help.
 
-First they meet, without JAX (`connections`): this shows which are missing, and the others' machines are compared.
-Then each one's JAX joins, sums and works (`cluster_probe`), step by step, so that the report can say how far each got.
+First the processes connect without JAX (`connections`): this shows which are missing, and compares the machines of the
+others. Then JAX joins, sums and computes in each (`cluster_probe`), step by step, so that the report can say how far
+each got.
 """
 
 import contextlib

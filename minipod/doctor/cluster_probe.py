@@ -28,7 +28,7 @@ SIDE, PRODUCTS = 512, 8  # what each process multiplies for itself in a round
 
 
 def main() -> None:
-    """Run all steps in order."""
+    """Run all steps in order, and report each."""
     die_with_parent(os.getppid())
     out = json_lines.taken(1)  # gloo prints to standard output
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def join(cluster: dict[str, Any], seconds: int) -> None:
-    """Call `jax.distributed.initialize` as chapter 10's programs do."""
+    """Call `jax.distributed.initialize` as the programs of chapter 10 do; wait at most `seconds`."""
     import jax
 
     address = cluster["coordinator"]
@@ -76,7 +76,7 @@ def join(cluster: dict[str, Any], seconds: int) -> None:
 
 
 def all_reduce(numbers: int) -> Callable[[], Any]:
-    """Return a compiled sum over the first devices of all processes, with `numbers` f32 from each."""
+    """Return a function that sums `numbers` f32 from the first device of each process; it is compiled already."""
     import jax
     import numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -96,7 +96,7 @@ def all_reduce(numbers: int) -> Callable[[], Any]:
 
 
 def hop() -> dict[str, float]:
-    """Measure medians: seconds of a small all-reduce; bytes per second that each device sends in a large one."""
+    """Measure the median seconds of a small all-reduce and the bytes per second that a device sends in a large one."""
     import jax
 
     small, large = all_reduce(SMALL), all_reduce(LARGE)
@@ -107,7 +107,7 @@ def hop() -> dict[str, float]:
 
 
 def pace() -> dict[str, float]:
-    """Measure medians, in seconds, of rounds in which each process multiplies matrices and then meets the others."""
+    """Measure, in rounds, the median seconds that this process multiplies matrices and then waits for the others."""
     import jax
 
     together = all_reduce(SMALL)

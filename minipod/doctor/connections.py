@@ -1,7 +1,7 @@
-"""Connect the processes of a cluster on the coordinator's own port, before JAX uses it: this path must be free.
+"""Connect the processes of a cluster on the coordinator's own port before JAX uses it: this path must be open.
 
-Process 0 listens. Every other process connects, sends its number, and answers when it is asked for its time. The
-connections stay while JAX's coordinator listens on the same port. Messages are JSON values, one per line.
+Process 0 listens. Every other process connects, sends its number and its facts, and answers when process 0 asks for its
+time. The connections stay while JAX's coordinator listens on the same port. Messages are JSON values, one per line.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ class Lost(ConnectionError):
 
 @dataclass
 class Line:
-    """A connection to another process, and the messages from it."""
+    """A connection to another process."""
 
     socket: socket.socket
     facts: dict[str, Any] = field(default_factory=dict)
@@ -35,12 +35,12 @@ class Line:
         self.reader = json_lines.Reader(self.socket.fileno(), LONGEST)
 
     def say(self, **what: Any) -> None:
-        """Send a message; do nothing if the other process has gone."""
+        """Send a message; do nothing if the other process is gone."""
         with contextlib.suppress(OSError):
             self.socket.sendall(json_lines.encode(what))
 
     def hear(self, seconds: float) -> dict[str, Any]:
-        """Wait for its next message. Raises TimeoutError, Lost."""
+        """Wait for the next message and return it. Raises TimeoutError, Lost."""
         try:
             message = self.reader.read(seconds)
         except (EOFError, ConnectionError):
@@ -52,13 +52,13 @@ class Line:
         return message if isinstance(message, dict) else {}
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """Return the messages that have arrived by now. Raises Lost."""
+        """Yield the messages that have arrived so far. Raises Lost."""
         with contextlib.suppress(TimeoutError):
             while True:
                 yield self.hear(0)
 
     def measure_clock(self) -> tuple[float, float]:
-        """Measure the seconds by which its clock is ahead of ours, and their error. Raises TimeoutError, Lost."""
+        """Return the seconds by which the other clock is ahead of ours, and their error. Raises TimeoutError, Lost."""
         answers = []
         for _ in range(PINGS):
             before = time.time()
@@ -71,7 +71,7 @@ class Line:
 
 
 def listen(address: str, everywhere: bool) -> socket.socket:
-    """Listen for the other processes on that address or, as JAX does, on every interface. Raises OSError."""
+    """Listen on `address` or, if `everywhere`, on every interface, as JAX does. Raises OSError."""
     host, _, port = address.rpartition(":")
     if not everywhere:
         return socket.create_server((host.strip("[]"), int(port)))
@@ -117,7 +117,7 @@ def _hello(line: Line, waiting: selectors.BaseSelector, processes: int, names: S
 
 
 def visit(address: str, process: int, facts: Mapping[str, Any], seconds: float) -> Line:
-    """Connect to process 0 and send our facts; answer until it says whether to go on. Raises Lost."""
+    """Connect to process 0, send our facts, and return the connection. Raises Lost after `seconds`."""
     host, _, port = address.rpartition(":")
     end = time.monotonic() + seconds
     reason = "nobody answered"

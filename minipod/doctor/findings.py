@@ -1,4 +1,4 @@
-"""Format findings line by line, and as data."""
+"""Format findings as lines of text or as data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Finding:
     """One line of the report.
 
     advice  what to do, in one sentence; "" if nothing is wrong
-    needed  whether everything depends on it
+    needed  whether nothing works without it
     """
 
     name: str
@@ -23,12 +23,12 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """Return its name in --json."""
+        """Return the finding's name in --json."""
         return self.name.lower().replace(" ", "_")
 
     @property
     def state(self) -> str:
-        """Return well, note (something may be wrong), or fault (something needed does not work)."""
+        """Return "well", "note" (something may be wrong) or "fault" (something that is needed does not work)."""
         return "well" if not self.advice else "fault" if self.needed else "note"
 
 
@@ -38,7 +38,7 @@ def all_well(findings: Sequence[Finding]) -> bool:
 
 
 def describe(findings: Sequence[Finding], encoding: str = "utf-8") -> str:
-    """Format aligned lines with marks, then one sentence for each problem; ASCII if `encoding` lacks the marks."""
+    """Format findings as aligned lines with marks, then a sentence per problem; ASCII if `encoding` lacks the marks."""
     width = max(len(f.name) for f in findings)
     lines = [f"{MARKS[f.state]} {f.name:{width}}  {f.value}" for f in findings]
     problems = [f"{f.name}: {f.advice}" for f in findings if f.advice]
@@ -46,7 +46,7 @@ def describe(findings: Sequence[Finding], encoding: str = "utf-8") -> str:
 
 
 def fit(text: str, encoding: str) -> str:
-    """Return the text as a terminal with this encoding can show it."""
+    """Return `text` in characters that a terminal with this encoding can show."""
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -61,5 +61,5 @@ def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def as_rows(findings: Sequence[Finding | None]) -> list[list[str | bool]]:
-    """Return the findings that a process sends to another: name, value, advice and `needed` of those with advice."""
+    """Return name, value, advice and `needed` of each finding with advice, to be sent to another process."""
     return [[f.name, f.value, f.advice, f.needed] for f in findings if f and f.advice]

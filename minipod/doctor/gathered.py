@@ -15,7 +15,7 @@ STEPS = {"joined": "joining", "devices": "finding its devices", "hop": "making i
 
 
 class Clock(NamedTuple):
-    """Seconds by which a process's clock is ahead of process 0's, and the error of that in seconds."""
+    """The seconds by which a process's clock is ahead of process 0's, and the error of this figure in seconds."""
 
     ahead: float
     within: float
@@ -23,11 +23,11 @@ class Clock(NamedTuple):
 
 @dataclass
 class Gathered:
-    """The facts known of each process, by its number. A process without `facts` has not connected.
+    """The facts about each process, by number. A process without `facts` has not connected.
 
     facts   what the process reported when it connected (`taking_part.facts`)
-    steps   what its part of JAX has reported: the names in STEPS, in this order, and how it ended
-    failed  how it ended, or where it was at the limit
+    steps   what JAX in this process has reported: the names in STEPS, in this order, and how it ended
+    failed  how JAX ended, or where it was at the limit
     """
 
     processes: int
@@ -44,7 +44,7 @@ class Gathered:
         return [p for p in range(self.processes) if p not in self.facts]
 
     def who(self, processes: Iterable[int]) -> str:
-        """Return `process 1 (host2)`, `processes 2, 3 (host2, host3)`, with the hosts as far as they are known."""
+        """Return `process 1 (host2)` or `processes 2, 3 (host2, host3)`; a host that is not known is left out."""
         numbers = sorted(processes)
         hosts = dict.fromkeys(self.facts[p]["host"] for p in numbers if p in self.facts)
         where = f" ({', '.join(hosts)})" if hosts else ""
@@ -59,7 +59,7 @@ class Gathered:
         return [*dict.fromkeys(name for names in self.of_each(fact).values() for name in names)]
 
     def difference(self, values: Mapping[int, Hashable]) -> str | None:
-        """Return `0.10.2 in process 0 (a), 0.9.9 in process 1 (b)`, the most frequent first; None if all are equal."""
+        """Describe differing values, most frequent first: `0.10.2 in process 0 (a), 0.9.9 in process 1 (b)`."""
         processes: dict[Hashable, list[int]] = {}
         for process, value in sorted(values.items()):
             processes.setdefault(value, []).append(process)
@@ -69,7 +69,7 @@ class Gathered:
         return ", ".join(f"{'none' if value is None else value} in {self.who(those)}" for value, those in by_number)
 
     def everywhere(self, values: Iterable[str]) -> str:
-        """Return the values that all processes have in common, or "none"."""
+        """Return `values`, which all connected processes share, in words: `a, b everywhere`, or `none everywhere`."""
         return (", ".join(values) or "none") + (" in those that came" if self.missing else " everywhere")
 
     def all_have(self, step: str) -> bool:

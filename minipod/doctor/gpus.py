@@ -1,7 +1,7 @@
-"""Find the processes on each NVIDIA GPU with `nvidia-smi`: two of one cluster, or others that hold memory.
+"""Find the processes on each NVIDIA GPU with `nvidia-smi`: two of one cluster, or other ones that hold memory.
 
-Seen on an H100: at their first collective NCCL refuses two processes on one GPU ("Duplicate GPU detected"), unless one
-of them has already ended with RESOURCE_EXHAUSTED, because the other had taken three quarters of the memory.
+Seen on an H100: NCCL refuses two processes on one GPU at their first collective ("Duplicate GPU detected"), unless one
+of them has already ended with RESOURCE_EXHAUSTED because the other had taken three quarters of the memory.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ _MIB, _GIB = 2**20, 2**30
 def identities(ordinals: Iterable[int], env: Mapping[str, str] = os.environ) -> list[str]:
     """Return the UUIDs of the GPUs that a process with `env` calls 0, 1, … (jax.Device.local_hardware_id).
 
-    Empty if that is not certain: no nvidia-smi, a list that names none, parts of a GPU (MIG).
+    The list is empty if they are not certain: without nvidia-smi, without a name, or with parts of a GPU (MIG).
     """
     here = [row[0] for row in _ask("--query-gpu=uuid")]
     if (visible := env.get("CUDA_VISIBLE_DEVICES")) is not None:
@@ -36,7 +36,7 @@ def _named(name: str, here: list[str]) -> str:
 
 
 def held() -> Finding | None:
-    """Report processes that hold memory of this machine's GPUs; None if none holds much, or nvidia-smi fails."""
+    """Report processes that hold memory of this machine's GPUs; None if little is held, or if nvidia-smi fails."""
     holders: dict[str, list[str]] = {}
     for uuid, pid in _ask("--query-compute-apps=gpu_uuid,pid"):
         with contextlib.suppress(ValueError):

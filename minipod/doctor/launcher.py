@@ -1,4 +1,4 @@
-"""Check which launcher JAX's own detector sees, and whether the coordinator can be reached."""
+"""Check which launcher JAX's own detector sees and whether the coordinator can be reached."""
 
 import contextlib
 import errno
@@ -50,7 +50,7 @@ def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
 
 
 def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) -> Finding:
-    """Check whether process 0 can listen on the coordinator's port, and whether the others can reach it."""
+    """Check whether process 0 can listen on the coordinator's port and whether the others can reach it."""
     address = (cluster or {}).get("coordinator") or env.get("JAX_COORDINATOR_ADDRESS")
     if not address:
         from minipod.processes import free_port

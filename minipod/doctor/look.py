@@ -1,12 +1,12 @@
 """Report what JAX finds, in a separate process: `python -m minipod.doctor.look`, one JSON object per line.
 
-    {"early": …}      whether JAX was started before the program: what that sets would come too late
-    {"missing": …}    private parts of JAX that minipod uses and this JAX does not have: name, and what follows
+    {"early": …}      whether JAX was started before the program, whose settings would come too late
+    {"missing": …}    private parts of JAX that minipod uses and this JAX lacks: name and consequence
     {"cluster": …}    the cluster that JAX's detector would join, or null; see `detect`
-    {"simulated": …}  how many devices a process sees that asks for eight simulated ones
+    {"simulated": …}  the devices that a process sees when it asks for eight simulated ones
     {"devices": …}    count, platform and kind, with the settings of this environment
 
-A library that gives up ends the process; the lines printed before remain valid.
+A library may end the process; the lines printed before that remain valid.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ NAMES = {
 
 
 def main() -> None:
-    """Print the findings, one per line. `no-simulation` skips the simulated devices, if settings would change them."""
+    """Print the findings, one per line. The argument `no-simulation` skips the simulated devices."""
     tell(early=EARLY)
     tell(missing=[[part.name.replace(":", "."), part.consequence] for part in jax_private.missing()])
     tell(cluster=detect())
@@ -76,8 +76,8 @@ class _Noting(dict[str, str]):
 def detect(method: str | None = None) -> dict[str, Any] | None:
     """Return what JAX's own detector would tell `jax.distributed.initialize()` here, or None.
 
-    launcher, method (JAX's name for it), coordinator, processes, process, local_devices (None: all), variables (that
-    it read). `error` instead of the numbers if the detector gives up. Under `minipod run`: its own numbers.
+    Keys: launcher, method (JAX's name for it), coordinator, processes, process, local_devices (None: all), variables
+    (those that it read); if the detector fails, `error` in place of the numbers. `minipod run` has its own numbers.
     """
     env = os.environ
     if address := env.get("MINIPOD_COORDINATOR"):
@@ -155,7 +155,7 @@ def _simulated() -> str:
 
 
 def devices() -> dict[str, Any]:
-    """Return the devices' count, platform and kind. JAX's errors are passed on."""
+    """Return the count, platform and kind of JAX's devices. JAX's errors are passed on."""
     import jax
 
     facts = jax.devices()
@@ -163,7 +163,7 @@ def devices() -> dict[str, Any]:
 
 
 def in_short(facts: dict[str, Any]) -> str:
-    """Return `8 cpu · cpu`."""
+    """Format the facts of `devices` as `8 cpu · cpu`."""
     return f"{facts['count']} {facts['platform']} · {facts['kind']}"
 
 

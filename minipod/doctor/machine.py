@@ -1,4 +1,4 @@
-"""Check the machine itself: cores, memory, limits, clock, name."""
+"""Check the machine itself: cores, memory, limits, clock and name."""
 
 import contextlib
 import ctypes
@@ -25,7 +25,7 @@ def cores() -> Finding:
 
 
 def memory(root: Path = Path("/")) -> Finding:
-    """Report the memory that this process may use, in GiB: the machine's, or the limit of a container or a job."""
+    """Report the GiB of memory that this process may use: the machine's, or the limit of a container or job."""
     size = psutil.virtual_memory().total
     value = f"{size / 2**30:.1f} GiB"
     allowed = min(_limits(root), default=size)
@@ -47,7 +47,7 @@ def _limits(root: Path) -> Iterator[int]:
 
 
 def open_files() -> Finding:
-    """Report how many files a process may open: with too few, JAX fails half-way."""
+    """Report how many files a process may open; with too few, JAX fails halfway."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     value = "any number of" if most == resource.RLIM_INFINITY else str(most)
     return Finding(
@@ -56,7 +56,7 @@ def open_files() -> Finding:
 
 
 def clock(newest: Path = Path(__file__)) -> Finding:
-    """Check the clock as far as one machine can: whether it is synchronized, and not behind a file's time."""
+    """Check whether the clock is synchronized and not behind the file `newest`; one machine cannot check more."""
     now, written = time.time(), newest.stat().st_mtime
     value = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < written - 60:
@@ -75,7 +75,7 @@ def _kept_right() -> bool:
 
 
 def host_name(in_cluster: bool = False) -> Finding:
-    """Report this machine's name, and the address at which other hosts of a cluster would reach it."""
+    """Report this machine's name and the address at which other hosts of a cluster would reach it."""
     name = socket.gethostname()
     try:
         address = socket.gethostbyname(name)

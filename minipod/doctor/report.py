@@ -35,7 +35,7 @@ print(jax.jit(jax.shard_map(one, mesh=mesh, in_specs=(), out_specs=jax.P()))())
 
 
 def examine() -> list[Finding]:
-    """Return all findings about this machine. Takes a few seconds, because it starts JAX three times."""
+    """Return all findings about this machine. This takes some seconds, because it starts JAX several times."""
     findings = [minipod(), python(), *map(package, ("jax", "jaxlib")), system()]
     if platform.system() == "Windows":  # nothing below is of use there
         return findings
@@ -47,7 +47,7 @@ def examine() -> list[Finding]:
 
 
 def with_jax() -> list[Finding]:
-    """Report what JAX finds with the settings of this environment: devices, cluster."""
+    """Report what JAX finds with this environment's settings: devices and cluster."""
     bent = environment.bending()
     as_it_is = look(os.environ, *["no-simulation"] * bool(bent))
     clean = look(environment.clean()) if bent else as_it_is
@@ -71,7 +71,7 @@ def with_jax() -> list[Finding]:
 
 
 def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
-    """Report private parts that minipod uses and this JAX lacks, each (name, consequence); None if there are none."""
+    """Report the private parts that this JAX lacks, each as (name, consequence); None if `missing` is empty."""
     if not missing:
         return None
     names = ", ".join(name for name, _ in missing)
@@ -81,7 +81,7 @@ def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
 
 
 def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) -> Finding:
-    """Report the devices that JAX finds with this environment's settings; bent: settings without which it may start."""
+    """Report the devices that JAX finds here. bent: settings; works_without: whether JAX starts without them."""
     code, last_line, facts = as_it_is
     if not code and "devices" in facts:
         return Finding("Devices", in_short(facts["devices"]))
@@ -94,7 +94,7 @@ def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) ->
 
 
 def look(env: Mapping[str, str], *arguments: str) -> Look:
-    """Run `minipod.doctor.look` in a new process; return its exit code, its last line, and what it reported."""
+    """Run `minipod.doctor.look` in a new process; return its exit code, its last line and the facts it reported."""
     code, last_line, output = _run((*LOOK, *arguments), env)
     facts: dict[str, Any] = {}
     for line in output.splitlines():
@@ -125,7 +125,7 @@ def two_processes() -> list[Finding]:
 
 
 def pretend_hosts() -> Finding:
-    """Check whether `minipod hosts` can make hosts here, and cables with a delay."""
+    """Check whether `minipod hosts` can simulate hosts here, and cables with a delay."""
     from minipod.hosts import why_not
 
     advice = why_not(delay=True) or ""

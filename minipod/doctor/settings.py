@@ -1,4 +1,4 @@
-"""Check the environment's settings for JAX: those it never reads, or reads differently than intended."""
+"""Check the environment's settings for JAX: those that JAX never reads, and those that conflict."""
 
 import difflib
 import functools
@@ -15,7 +15,7 @@ _COUNT = "--xla_force_host_platform_device_count="
 
 
 def settings(env: Mapping[str, str] = os.environ) -> Finding:
-    """Report settings of JAX and the network: the lessons ignore them, your own programs do not."""
+    """Report settings of JAX and the network, which the lessons ignore but your own programs do not."""
     set_here = [*environment.bending(env), *environment.proxies(env)]
     value = "none" if not set_here else f"{', '.join(set_here)}; ignored by the lessons and the book"
     if environment.proxies(env):
@@ -25,7 +25,7 @@ def settings(env: Mapping[str, str] = os.environ) -> Finding:
 
 
 def conflict(env: Mapping[str, str]) -> str:
-    """Return one sentence if two settings ask for different numbers of CPU devices; the first of them wins."""
+    """Return a sentence if two settings ask for different numbers of CPU devices, and which of them wins; else ""."""
     asked, flags = env.get("JAX_NUM_CPU_DEVICES", ""), env.get("XLA_FLAGS", "")
     also = flags.rpartition(_COUNT)[2].split(" ")[0] if _COUNT in flags else ""
     if not (asked and also) or asked == also:
@@ -34,7 +34,7 @@ def conflict(env: Mapping[str, str]) -> str:
 
 
 def unread(name: str) -> str:
-    """Return one sentence for a variable JAX_… that JAX never reads, because it has no such name; "" for all others."""
+    """Return a sentence if `name` is a variable JAX_… that JAX does not know and never reads; else ""."""
     if not name.startswith("JAX_") or (known := names_in_jax()) is None or name in known:
         return ""
     near = difflib.get_close_matches(name, known, 1, 0.85)
@@ -43,7 +43,7 @@ def unread(name: str) -> str:
 
 @functools.cache
 def names_in_jax() -> set[str] | None:
-    """Return the variables that JAX's own files mention: JAX_NAME, or an option "jax_name". None without JAX."""
+    """Return the variables that JAX's files mention, as JAX_NAME or as an option "jax_name"; None without JAX."""
     spec = importlib.util.find_spec("jax")
     if spec is None or not spec.origin:
         return None

@@ -1,6 +1,6 @@
-"""Run one process's share of `minipod doctor --cluster`: collect its facts, and run JAX's part.
+"""Run one process's share of `minipod doctor --cluster`: collect its facts and run JAX's part.
 
-JAX's part is a separate process (`cluster_probe`), so this one survives and reports if JAX aborts or hangs.
+JAX runs in a separate process (`cluster_probe`), so that this one can report if JAX aborts or hangs.
 """
 
 import contextlib
@@ -30,11 +30,11 @@ FINALIZE = 10.0  # seconds that MPI has to end
 
 
 class NoCluster(ValueError):
-    """Raised if JAX's detector finds no cluster, or not all that it needs; the message is one sentence."""
+    """Raised if JAX's detector finds no cluster, or only some of its arguments; the message is one sentence."""
 
 
 class Part:
-    """JAX's part in this process. ended: its last words, once it has ended."""
+    """The process that runs JAX's part. ended: its last words, once it has ended."""
 
     def __init__(self, seconds: float):
         """Start it, and wait for the answer of JAX's detector. Raises NoCluster."""
@@ -66,14 +66,14 @@ class Part:
         return cluster
 
     def go(self) -> None:
-        """Let it join the cluster."""
+        """Let JAX's part join the cluster."""
         assert self.program.stdin
         with contextlib.suppress(OSError):
             self.program.stdin.write(b"go\n")
             self.program.stdin.flush()
 
     def news(self) -> dict[str, Any]:
-        """Return what it has reported since the last call, without waiting: steps, or {"ended": last words}."""
+        """Return, without waiting, what JAX's part has newly reported: steps, or {"ended": last words}."""
         new: dict[str, Any] = {}
         if self.ended is not None:
             return new
@@ -88,7 +88,7 @@ class Part:
         return new
 
     def last_line(self) -> str:
-        """Return the last line that it has written to standard error so far."""
+        """Return the last line that JAX's part has written to standard error so far."""
         if self._errors.closed:
             return ""
         size = os.fstat(self._errors.fileno()).st_size
@@ -96,11 +96,11 @@ class Part:
         return text.strip().rpartition("\n")[2][:300]
 
     def stopped(self) -> bool:
-        """Return whether it is stopped (SIGSTOP)."""
+        """Return whether JAX's part is stopped (SIGSTOP)."""
         return suspended(self.program.pid)
 
     def end(self) -> None:
-        """End it, and all that it started. Under MPI it may have to wait until the others end, too."""
+        """End JAX's part and all that it started. Under MPI, this may wait until the others end, too."""
         self.program.end(FINALIZE if self.cluster.get("method") == "mpi4py" and self.ended is None else 0.0)
         with contextlib.suppress(OSError):
             os.close(self.fd)
@@ -117,7 +117,7 @@ class Part:
 
 
 def facts(cluster: Mapping[str, Any]) -> dict[str, Any]:
-    """Return this process's facts: those to be compared (`versions`, `settings`), and those that may differ."""
+    """Return this process's facts: those to compare (`versions`, `settings`) and those that may differ."""
     env = os.environ
     settings = {n: v for n, v in env.items() if n in environment.bending() or n.startswith(COMPARED)}
     host = cluster["coordinator"].rpartition(":")[0].strip("[]")

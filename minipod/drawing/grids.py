@@ -14,7 +14,7 @@ GAP = 22.0  # between panels
 
 @dataclass
 class Cell:
-    """One cell. devices: those in it. colour: a number, or None for the tint of a device."""
+    """One cell. devices: the devices in it. colour: a number, or None for the tint of a device."""
 
     devices: list[Any]
     colour: int | None = None
@@ -22,9 +22,9 @@ class Cell:
 
 @dataclass
 class Grid:
-    """One panel.
+    """A panel of cells.
 
-    cell: (row, column) → Cell. rows, columns: those to draw, None for an ellipsis. row_name … column_tick: names and
+    cell: (row, column) → Cell. rows, columns: indices to draw, None for an ellipsis. row_name … column_tick: names and
     labels; empty ones are not drawn. lines: elements of the panel down and across, 1 if they are not shown.
     """
 
@@ -41,7 +41,7 @@ class Grid:
 
 @dataclass
 class Measure:
-    """Sizes that all panels of a picture share, in its units."""
+    """The sizes that all panels of a picture share, in the picture's units."""
 
     across: int  # panels side by side
     wide: float
@@ -52,16 +52,16 @@ class Measure:
 
 
 def header_line(canvas: Canvas, x: float, labels: Sequence[str]) -> None:
-    """Draw the line above a picture as code, the first word in bold. Each word is a label."""
+    """Draw the line above a picture as code, with the first label in bold."""
     for i, word in enumerate(w for w in labels if w):
         canvas.text(x, 8, word, "code strong" if i == 0 else "small soft" if " over " in word else "code", "start")
         x += text_width(word, 12, True) + 14
 
 
 def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], text: AltText, aspect: float) -> Picture:
-    """Draw a picture of panels, left to right, wrapped at WIDE; with a line above, and lines below.
+    """Draw panels from left to right, wrapped at WIDE, below the line `header` and above the lines `footers`.
 
-    aspect: height by width of the whole array; 0 for low cells.
+    aspect: height divided by width of the whole array; 0 for low cells. text: the description.
     """
     first = next(g for g in grids if g is not None)
     m = _measure(grids, first, aspect)

@@ -1,8 +1,8 @@
-"""Describe pictures as data: phrases, each a key with its values, which templates turn into any language.
+"""Describe pictures as data: phrases, each a key with values, which templates turn into any language.
 
     ["has", 1, ["device", 4, "4–7"]]    →    host 1 has devices 4–7
 
-A picture keeps its phrases in its SVG, so that a page in another language can describe it with templates of its own.
+A picture keeps its phrases in its SVG, so that a page in another language can describe it with its own templates.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,12 +75,12 @@ ENGLISH = {
 
 
 def alt_text(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
-    """Make the description of a picture: its kind, its sentences, and a caption if that is shorter than all of them."""
+    """Make the description of a picture: its kind, its sentences, and a caption if that is shorter."""
     return {"kind": kind, "says": says} | ({"caption": caption} if caption else {})
 
 
 def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """Return a phrase as text, by the templates `words`. word: translates a label, such as the name of a curve."""
+    """Return `phrase` as text, using the templates `words`. word: translates a label, such as a curve's name."""
     if not isinstance(phrase, (list, tuple)):
         return str(phrase)
     key, *values = phrase
@@ -93,26 +93,26 @@ def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[
 
 
 def description(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """Return all sentences of a picture, or its text if it was described by one."""
+    """Return all sentences of a description, or its text if it is one."""
     if isinstance(alt["says"], str):
         return word(alt["says"])
     return words["stop"].join(in_words(s, words, word) for s in alt["says"]) + words["stop"].rstrip()
 
 
 def caption(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """Return the caption of a picture: its description without long lists."""
+    """Return the caption of a picture, or its description if it has none."""
     if "caption" in alt:
         return in_words(alt["caption"], words, word)
     return description(alt, words, word).removesuffix(words["stop"].rstrip())
 
 
 def devices(ids: Sequence[int], most: int = 6) -> Phrase:
-    """Return `device 3`, `devices 0, 1` or `devices 0–3`; after `most` parts, the rest is `…`."""
+    """Return the phrase for `device 3`, `devices 0, 1` or `devices 0–3`; after `most` parts, the rest is `…`."""
     return ["device", len(ids), ", ".join(_short(runs(ids), most))]
 
 
 def several(phrases: Sequence[Phrase], most: int = 8) -> Phrase:
-    """Join phrases into a list; after `most` the rest is `…`."""
+    """Join phrases into a list; after `most` of them, the rest is `…`."""
     return ["list", *_short(phrases, most)]
 
 
@@ -132,5 +132,5 @@ def runs(ids: Sequence[int]) -> list[str]:
 
 
 def few(count: int, most: int) -> list[int | None]:
-    """Return `range(count)`, or its first numbers, None for those left out, and the last number."""
+    """Return `range(count)` as a list of at most `most`: the first numbers, None for those left out, the last."""
     return list(range(count)) if count <= most else [*range(most - 2), None, count - 1]

@@ -1,6 +1,6 @@
-"""Make small SVG that any page can contain: the palette, the style that pictures share, `Canvas` and `Picture`.
+"""Make small SVGs that any page can contain: the palette, the style of all pictures, `Canvas` and `Picture`.
 
-Each label is a `<text>` element of its own, so that it can be translated; `LABELS` is the whole vocabulary. Colours are
+Each label is a separate `<text>` element, so that it can be translated; `LABELS` is the whole vocabulary. Colours are
 CSS custom properties with fallbacks (`--minipod-ink`, `--minipod-shard-0` …), so that pictures follow a page's light or
 dark scheme; lines and labels have the page's text colour.
 """
@@ -78,7 +78,7 @@ AltText = Mapping[str, phrases.Phrase] | str  # the description of a picture: `p
 
 
 def colour(index: int) -> str:
-    """Return the colour of shard `index`, as `#RRGGBB`. There are eight; a pattern is added from the ninth shard on."""
+    """Return the colour of shard `index`, as `#RRGGBB`. The eight colours repeat from the ninth shard on."""
     return PALETTE[index % len(PALETTE)]
 
 
@@ -104,16 +104,16 @@ class Picture:
         return self.alt
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as an SVG file of its own, for light and dark. Returns the path."""
+        """Write the picture to `path` as an SVG file for light and dark pages. Returns the path."""
         path = Path(path)
         path.write_text(self.svg.replace("</style>", _FILE_STYLE + "</style>", 1) + "\n", encoding="utf-8")
         return path
 
 
 def load(path: str | Path) -> Picture:
-    """Read a picture that `save` wrote, perhaps in another process.
+    """Read a picture that `save` wrote, perhaps in a different process.
 
-    FileNotFoundError or ValueError, in one sentence, if there is no such picture.
+    Raises FileNotFoundError or ValueError if there is none at `path`.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path}: run the program that saves the picture first")
@@ -126,7 +126,7 @@ def load(path: str | Path) -> Picture:
 
 @dataclass
 class Canvas:
-    """Collects the elements of one picture, and its size in pixels; `picture` finishes it."""
+    """The elements of a picture and its size in pixels; `picture` finishes it."""
 
     parts: list[str] = field(default_factory=list)
     width: float = 0.0
@@ -134,7 +134,7 @@ class Canvas:
     patterns: set[int] = field(default_factory=set)
 
     def add(self, tag: str, content: str = "", **attributes: Any) -> None:
-        """Add an element; `class_` is `class`, `text_anchor` is `text-anchor`, floats are shortened."""
+        """Add an element. `class_` becomes `class`, `text_anchor` becomes `text-anchor`; floats are rounded."""
         pairs = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{html.escape(number(value))}"'
             for name, value in attributes.items()
@@ -150,7 +150,7 @@ class Canvas:
     def shard(
         self, x: float, y: float, w: float, h: float, index: int, radius: float = 4, devices: Sequence[int] = ()
     ) -> None:
-        """Add a cell in colour `index`, from the ninth on with a pattern. devices: those that hold it, as data."""
+        """Add a cell in colour `index`, from the ninth on with a pattern. devices: its holders, as data."""
         self.rect(x, y, w, h, f"cell c{index % len(PALETTE)}", radius, data_devices=" ".join(map(str, devices)))
         pattern = index // len(PALETTE) % 4
         if pattern:
@@ -182,7 +182,7 @@ class Canvas:
         self.head(x, y, dx, dy, tip)
 
     def head(self, x: float, y: float, dx: int, dy: int, class_: str) -> None:
-        """Add the head of an arrow that ends at (x, y) in the direction (dx, dy), one of them 0."""
+        """Add the head of an arrow that ends at (x, y) in the direction (dx, dy), one of which is 0."""
         base = [(x - 7 * dx - 3.5 * dy, y - 7 * dy - 3.5 * dx), (x - 7 * dx + 3.5 * dy, y - 7 * dy + 3.5 * dx)]
         self.add("polygon", points=" ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), *base]), class_=class_)
 
@@ -212,7 +212,7 @@ def _pattern(kind: int) -> str:
 def data(markup: str) -> dict[str, Any]:
     """Return the description of the first picture in HTML or SVG; {} if there is none.
 
-    For the first frame of a player, it is the description of the player.
+    The first frame of a player contains the description of the player.
     """
     match = _DATA.search(markup)
     kept = json.loads(match[1]) if match else {}

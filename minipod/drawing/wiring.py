@@ -1,4 +1,4 @@
-"""Draw boxes in a grid with lines between them; each line that leaves its row or column has a lane of its own."""
+"""Draw boxes in a grid with lines between them; each line that is not straight gets its own lane."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @dataclass
 class Stage:
-    """Boxes at their places, and the lines that join them. Join everything first, then `measure`, then `draw`.
+    """Boxes at their places and the lines that join them. First join everything, then `measure`, then `draw`.
 
     labels: place → label of its box. slices: number of columns in a slice of the mesh, 0 for a flat one.
     """
@@ -44,7 +44,7 @@ class Stage:
             first += 1
 
     def join(self, places: Sequence[Place], look: str, source: Place | None = None) -> None:
-        """Join places by a bus with a branch to each; branches have an arrow head, except at a `source`."""
+        """Join places by a bus with a branch to each; branches end in an arrow head, except at `source`."""
         rows, columns = (sorted({p[i] for p in places}) for i in (0, 1))
         if len(columns) == 1 and len(rows) > 1:
             lane = self.lane("column", columns[0], rows[0], rows[-1])
@@ -62,7 +62,7 @@ class Stage:
             self.wires.append(partial(self._trunk, trunk, lanes, look))
 
     def exchange(self, places: Sequence[Place], look: str) -> bool:
-        """Join any two places of one row or column by an arc. Returns False, without drawing, for other places."""
+        """Join each two of `places` by an arc. Returns False, without drawing, unless all are in one row or column."""
         kind = "row" if len({p[0] for p in places}) == 1 else "column"
         index, along = (places[0][0], 1) if kind == "row" else (places[0][1], 0)
         if len({p[1 - along] for p in places}) > 1:
@@ -89,7 +89,7 @@ class Stage:
             self.wires.append(partial(self._bent, low, left, a, b, look))
 
     def measure(self, x: float) -> bool:
-        """Place the columns, the first at `x`. Returns whether whole labels fit."""
+        """Place the columns from `x` on. Returns whether whole labels fit."""
         after = [self._gap("column", c, "across", CLOSE) for c in range(self.columns)]
         for c in range(self.slices - 1, self.columns - 1, self.slices) if self.slices else ():
             after[c] += SLICE
@@ -102,7 +102,7 @@ class Stage:
         return all(text_width(label) <= self.wide - 8 for label in self.labels.values())
 
     def draw(self, canvas: Canvas, y: float, long: bool, titles: Sequence[str] = ()) -> None:
-        """Draw boxes and wires from `y` down. long: whole labels, not only their numbers; titles: of the slices."""
+        """Draw boxes and wires from `y` down. long: whether to draw whole labels or only numbers. titles: of slices."""
         self.canvas = canvas
         if titles:
             for i, title in enumerate(titles):

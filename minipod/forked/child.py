@@ -22,7 +22,7 @@ _kept: list[Any] = []  # pytest's replaced streams: closing them would write the
 
 
 def serve(function: Callable[[], Any], pipe: int, out: int, files: bool, *cluster: Any) -> NoReturn:
-    """Do everything that the child does; never return. files: whether the parent's files stay open."""
+    """Do everything that the child does, and never return. files: whether the parent's files stay open."""
     send, encode, sleep, leave = json_lines.send, json_lines.encode, time.sleep, os._exit  # before they are replaced
     code = SPOILT
     try:
@@ -79,7 +79,7 @@ def _streams(out: int, pipe: int, files: bool) -> None:
 
 
 class Places(Protocol):
-    """The hosts of a cluster's processes, if they are not all here, such as `minipod.hosts.namespaces.Members`."""
+    """The hosts of a cluster's processes, if not all run here, such as `minipod.hosts.namespaces.Members`."""
 
     def enter(self, process: int) -> None: ...
 
@@ -127,7 +127,7 @@ def _start_jax(
 def limit_memory(memory: float | None) -> None:
     """Forbid core files, and limit memory to `memory` GiB beyond what this process has now (not enforced on macOS).
 
-    None: no limit, since the driver of a GPU or a TPU maps as much as the device has.
+    None: no limit on memory, since the driver of a GPU or TPU maps as much as the device has.
     """
     import resource
 

@@ -38,18 +38,18 @@ IDLE = 1.0  # seconds without work after which they have had enough of it; who c
 
 @dataclass
 class Result:
-    """The end of one process.
+    """How one process ended.
 
     status  "ok": `value` is what the function returned (JSON data) · "raised": `text` is the error, in Python's words
             "died": it ended the process itself, `text` is `exit code 3` or `SIGSEGV`
             "closed": it closed the pipe of the result · "garbled": it wrote something else into it
             "spoilt": it replaced what the child itself needs
             "large": its result has more than LARGEST bytes · "printed": it printed more than ENDLESS bytes
-            "memory": with all processes that it started it held more than `memory` and JAX's own (Linux)
+            "memory": with all processes that it started, it held more than JAX needs plus `memory` (Linux)
             "hung": still running at the limit, or long after the others; `text` is faulthandler's traceback
             "left": ended after a peer had died
     output  the first KEEP bytes of stdout and stderr
-    ready   whether JAX had started, and with it the cluster, before that
+    ready   whether JAX, and with it the cluster, had started before that
     """
 
     status: str
@@ -78,7 +78,7 @@ class _Member:
 
 @dataclass
 class Job:
-    """Children at work. `wait(job)` returns their results."""
+    """Children that are running. `wait(job)` returns their results."""
 
     members: list[_Member]
     born: float
@@ -108,10 +108,10 @@ def run(
 ) -> list[Result]:
     """Call `function` in each of `processes` forked children with `devices` simulated devices each, and wait.
 
-    devices   None: those of the machine; possibly only one process at a time can use them
+    devices   None: the machine's own; possibly only one process at a time can use them
     function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
     seconds   the limit on the wall clock
-    memory    GiB that a child may use beyond what JAX has after its start, and all that it starts together (Linux)
+    memory    GiB that a child, with all processes that it starts, may use beyond what JAX has after its start (Linux)
     patience  seconds that the other processes get once one has finished
     """
     return wait(start(function, processes, devices, seconds, memory, patience))
@@ -134,8 +134,8 @@ def start(
 
     collective  seconds that a collective waits for the other processes
     grace       seconds that the other processes get once one has died
-    places      the hosts on which they run; None: all here
-    files       whether the files that this process has open stay open in the children
+    places      the hosts on which the processes run; None: all on this one
+    files       whether files that are open in this process stay open in the children
     """
     port = _processes.free_port() if processes > 1 else 0
     if not _live:
@@ -179,7 +179,7 @@ def _fork(function: Callable[[], Any], files: bool, *cluster: Any) -> _Member:
 
 
 def wait(job: Job) -> list[Result]:
-    """Wait for the results of a job's processes, in order. Meanwhile, other live jobs are still read and limited."""
+    """Wait for a job's processes and return their results, in order. Other live jobs are still read and limited."""
     try:
         while job in _live:
             _turn()
@@ -192,7 +192,7 @@ def wait(job: Job) -> list[Result]:
 
 
 def stop(job: Job) -> None:
-    """End a job, if it is still at work."""
+    """End a job if it is still running."""
     if job in _live:
         _end(job)
 

@@ -1,9 +1,9 @@
-"""Read the collectives of a TPU's program that cross the data centre's network, from slice to slice.
+"""Read the collectives in a TPU's program that cross the data centre's network from slice to slice.
 
 The compiler writes the program of one slice. Data for other slices goes through a `send` to the host's runtime, called
-megascale. Its attributes give the operation, and the devices by their numbers: from 100000 in the first slice, from
-200000 in the second. A collective over both networks is mostly divided already, and the `send` is its part between
-slices. Source: the texts that libtpu 0.0.52 writes for `num_slices=2` and 4.
+megascale. Its attributes give the operation and the devices, by numbers: from 100000 in the first slice, from 200000 in
+the second. A collective over both networks is mostly divided already, and the `send` is its part between slices.
+Source: the texts that libtpu 0.0.52 writes for `num_slices=2` and 4.
 """
 
 import re
@@ -28,9 +28,9 @@ _PAIR = re.compile(r"\{(\d+)->(\d+)\}")
 
 
 def numbers(mesh: Any) -> list[int] | None:
-    """Return the numbers of a mesh's devices, in its order, if they are TPUs of several slices; otherwise None.
+    """Return the numbers of a mesh's devices, in the mesh's order, if they are TPUs of several slices; else None.
 
-    ValueError: as for `following`.
+    Raises the same ValueError as `following`.
     """
     devices = devices_of(mesh)
     slices = {getattr(device, "slice_index", 0) for device in devices if getattr(device, "platform", "") == "tpu"}
@@ -38,7 +38,7 @@ def numbers(mesh: Any) -> list[int] | None:
 
 
 def following(order: Sequence[int]) -> list[int]:
-    """Return the numbers of devices of several slices. ValueError if slices are mixed: then their programs differ."""
+    """Return `order` as a list. Raises ValueError if it mixes the slices, whose programs then differ."""
     slices = [number // FIRST for number in order]
     if slices != sorted(slices):
         raise ValueError("this mesh mixes the devices of its slices: let its first axes cross the slices")
@@ -56,7 +56,7 @@ def is_part(line: Instruction) -> bool:
 
 
 def operation(line: Instruction) -> str:
-    """Return the operation to which a `send` belongs. ValueError for an unknown one."""
+    """Return the operation to which a `send` belongs. Raises ValueError for an unknown operation."""
     kind = _frontend_attributes(line).get("_xla_megascale_transfer_type", "of no type")
     if kind not in _OPS:
         raise ValueError(f"a transfer between slices is {kind}, which is not known")
@@ -66,7 +66,7 @@ def operation(line: Instruction) -> str:
 def groups(line: Instruction, partitions: int, order: Sequence[int] | None) -> Groups:
     """Return the groups, as positions in `order`, the numbers of the program's devices; by default these are sorted.
 
-    partitions: devices of one slice. ValueError for an unknown spelling, or a device that `order` does not have.
+    partitions: number of devices in a slice. Raises ValueError for an unknown spelling, or a device missing in `order`.
     """
     target = _frontend_attributes(line).get("_xla_megascale_target", "")
     if every := _EVERY.fullmatch(target):

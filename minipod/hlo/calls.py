@@ -19,10 +19,10 @@ def base(opcode: str) -> str:
 
 
 def called(program: Program, computation: Computation, instruction: Instruction) -> dict[str, list[str]]:
-    """Map each attribute to the computations that it makes `instruction`, a line of `computation`, run.
+    """Map each attribute of `instruction`, a line of `computation`, to the computations that it makes it run.
 
-    The update and the done of an asynchronous operation run nothing: its start did. ValueError, quoting the line, for a
-    computation that is not in the text.
+    The update and the done of an asynchronous operation run nothing, because its start already does. Raises ValueError,
+    quoting the line, for a computation that is not in the text.
     """
     opcode = instruction.opcode
     if opcode.endswith(("-update", "-done")) or base(opcode) in (*ELEMENTWISE, *REDUCING):
@@ -40,7 +40,7 @@ def called(program: Program, computation: Computation, instruction: Instruction)
 
 
 def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
-    """Return the names of a call's arguments; a start without operands gets them from its update."""
+    """Return the names of a call's arguments; if a start has no operands, they are those of its update."""
     if line.opcode.endswith("-start") and not line.operands:
         updates = (i for i in computation.values() if i.opcode.endswith("-update"))
         return next((i.operand_names[1:] for i in updates if i.operand_names[:1] == (line.name,)), ())
@@ -50,7 +50,7 @@ def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
 def callees_first(program: Program, start: str) -> list[str]:
     """Return `start` and all computations that it calls, each after those that it calls itself.
 
-    ValueError if one calls itself, or they are nested more than `DEEPEST` deep.
+    Raises ValueError if one calls itself, or they are nested more than `DEEPEST` deep.
     """
 
     def calls(name: str) -> Iterator[tuple[str, Instruction]]:

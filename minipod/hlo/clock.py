@@ -14,8 +14,8 @@ NOTHING: Tickets = (0.0, 0.0)
 class Timeline:
     """The seconds of one run. compute, memory, network: the work of each resource.
 
-    for_memory, for_network: how long the core waits for either; of a conditional, in its slowest branch. The core waits
-    for the network during a synchronous collective.
+    for_memory, for_network: how long the core waits for each; in a conditional, the waits of its slowest branch. The
+    core waits for the network during a synchronous collective.
     """
 
     seconds: float = 0.0
@@ -27,12 +27,12 @@ class Timeline:
 
     @property
     def least(self) -> float:
-        """Return the longest of the three: no schedule is faster."""
+        """Return the longest of the three times; no schedule is faster."""
         return max(self.compute, self.memory, self.network)
 
     @property
     def most(self) -> float:
-        """Return their sum, with nothing overlapped."""
+        """Return the sum of the three times, with nothing overlapped."""
         return self.compute + self.memory + self.network
 
     def times(self, turns: int) -> "Timeline":
@@ -49,13 +49,13 @@ def at_once(compute: float, memory: float, network: float) -> Timeline:
 
 @dataclass
 class Queue:
-    """The asynchronous work of a resource, in its own seconds, first come, first served."""
+    """The asynchronous work of a resource, in seconds of the resource's time, first come, first served."""
 
     asked: float = 0.0
     served: float = 0.0
 
     def add(self, seconds: float) -> float:
-        """Add work. Returns a ticket, with which `until` says when that work is done."""
+        """Add work. Returns a ticket from which `until` computes when that work is done."""
         self.asked += seconds
         return self.asked
 
@@ -63,13 +63,13 @@ class Queue:
         self.served = min(self.asked, self.served + seconds)
 
     def until(self, ticket: float) -> float:
-        """Return the seconds until the work of a ticket is done, if the resource does nothing else."""
+        """Return the seconds until the work of `ticket` is done if the resource does nothing else."""
         return max(0.0, ticket - self.served)
 
 
 @dataclass
 class Clock:
-    """The state of one computation: how long it has run, and what it has started."""
+    """The state of one computation: how long it has run and what it has started."""
 
     memory: Queue = field(default_factory=Queue)
     network: Queue = field(default_factory=Queue)
@@ -77,19 +77,19 @@ class Clock:
     spent: "Counter[str]" = field(default_factory=Counter)  # the figures of a Timeline
 
     def run(self, one: Timeline) -> None:
-        """Run work on the core; asynchronous work gets the time of memory and links that this work leaves."""
+        """Run `one` on the core; asynchronous work gets the time of memory and links that `one` leaves free."""
         self.memory.serve(one.seconds - one.memory)
         self.network.serve(one.seconds - one.network)
         self._spend(one)
 
     def start(self, names: list[str], memory: float, network: float) -> None:
-        """Start asynchronous work, seconds of memory and links; `finish` waits for it by any of the names."""
+        """Start asynchronous work. memory, network: its seconds. `finish` waits for it by any of `names`."""
         ticket = self.memory.add(memory), self.network.add(network)
         self.tickets.update(dict.fromkeys(names, ticket))
         self._spend(Timeline(memory=memory, network=network))
 
     def finish(self, name: str) -> None:
-        """Wait until the work of this name is done; an unknown name takes no time."""
+        """Wait until the work called `name` is done; an unknown name takes no time."""
         self._wait(self.tickets.get(name, NOTHING))
 
     def alone(self) -> None:
@@ -97,7 +97,7 @@ class Clock:
         self._wait((0.0, self.network.asked))
 
     def end(self) -> Timeline:
-        """Wait for all asynchronous work; returns the whole run."""
+        """Wait for all asynchronous work; return the Timeline of the whole run."""
         self._wait((self.memory.asked, self.network.asked))
         return Timeline(**self.spent)
 

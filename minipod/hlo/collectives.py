@@ -25,8 +25,8 @@ def collectives(
     """Find all collectives of `program`. mesh: axis name → size, to name their axes. unknown, numbers: as for `Walker`.
 
     Collectives that move nothing, because every device is alone in its group or permuted to itself, are left out: some
-    compilers write them and some do not. ValueError, quoting the line, for a collective that cannot be read, or that
-    is in a computation that nothing calls.
+    compilers write them and some do not. Raises ValueError, quoting the line, for a collective that cannot be read, or
+    that is in a computation that nothing calls.
     """
     walker = Walker(program, mesh, unknown, numbers)
     for name, computation in program.computations.items():
@@ -40,8 +40,9 @@ def collectives(
 class Place:
     """The context in which a computation is called.
 
-    times: how often it runs. branch: as in `Collective`. fused: in a fusion. scattered: in a TPU's fusion of an
-    all-reduce with the slicing after it. part: "start" or "done" of a TPU's asynchronous collective made of fusions.
+    times: how often it runs. branch: as in `Collective`. fused: whether in a fusion. scattered: whether in a TPU's
+    fusion of an all-reduce with the slicing after it. part: "start" or "done" of a TPU's asynchronous collective made
+    of fusions.
     """
 
     times: int | None = 1
@@ -52,13 +53,13 @@ class Place:
 
 
 class Walker:
-    """`walk` yields the collectives of a computation and of all that it calls. `reached`: what the entry calls.
+    """`walk` yields the collectives of a computation and its callees. `reached`: computations that the entry calls.
 
     unknown: the number of iterations to assume for loops of unknown length, or None to leave them unknown. With a
         number, a loop with a known greatest length counts at that length, and `loops` has the line of each loop whose
         count is not exact, with "at most" or "once".
     numbers: of the devices of several slices, in the mesh's order (`minipod.hlo.between_slices.numbers`). The program
-        is that of one slice, and every slice has its collectives.
+        is that of one slice, and every slice runs its collectives.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class Walker:
     def calls(
         self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
     ) -> Iterator[tuple[str, Place, tuple[Value, ...]]]:
-        """Yield what an instruction calls: computations with their contexts and, where they matter, arguments."""
+        """Yield the computations that `line` calls, with their contexts and, if they matter, arguments."""
         calls = called(self.program, computation, line)
         if base(line.opcode) == "while":
             known = self.turns(computation, line, here)
@@ -132,12 +133,12 @@ class Walker:
                 yield from ((callee, inside, given) for callee in names)
 
     def turns(self, computation: Computation, line: Instruction, here: dict[str, Value]) -> int | None:
-        """Return the number of iterations of a `while`."""
+        """Return the number of iterations of a `while`, known or assumed."""
         known = trips(self.values, computation, line, here)
         return self.guessed(line, trips(self.values, computation, line, here, most=True)) if known is None else known
 
     def guessed(self, line: Instruction, most: int | None) -> int | None:
-        """Return the number of iterations to assume for a loop of unknown length, `most` if that bounds it."""
+        """Return the number of iterations to assume for a loop of unknown length: `most` unless it is None."""
         if self.unknown is None:
             return None
         self.loops[line.line] = "once" if most is None else "at most"
@@ -170,7 +171,7 @@ class Walker:
         return Collective(op, groups, count, place.times, axes, place.branch)
 
     def groups(self, op: str, line: Instruction) -> device_groups.Groups:
-        """Return the groups as positions of devices, whatever the numbers in the text mean."""
+        """Return the groups as positions of devices, whatever kind of numbers the text has."""
         key = "source_target_pairs" if op == "collective-permute" else "replica_groups"
         if key not in line.attributes:
             raise ValueError(f"it has no {key}")
@@ -193,12 +194,12 @@ class Walker:
 
     @property
     def devices(self) -> int:
-        """Return the number of devices of the program: those of one slice, if there are several."""
+        """Return the number of devices of the program; with several slices, of one slice."""
         return self.program.replicas * self.program.partitions
 
 
 def part_of(computation: Computation) -> str:
-    """Return "start" or "done" if the computation is that part of a TPU's asynchronous collective, otherwise ""."""
+    """Return "start" or "done" if `computation` is that part of a TPU's asynchronous collective, otherwise ""."""
     text = [i.rest for i in computation.values() if i.opcode == "custom-call"]
     return next((part for part in ("start", "done") if any(f'"AsyncCollective{part.title()}"' in t for t in text)), "")
 

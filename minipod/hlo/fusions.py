@@ -1,6 +1,6 @@
-"""Find the parts of arrays that a fusion reads and writes: all of an array, some rows, or nothing.
+"""Find the part of each array that a fusion reads or writes: the whole array, some rows, or nothing.
 
-Fusions may be nested: of the stacked weights of a loop over layers, only the slice that an inner fusion takes is read.
+Fusions may be nested: in a loop over layers, only the slice of the stacked weights that an inner fusion takes is read.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 
 
 def combines(program: Program, scatter: Instruction) -> bool:
-    """Return whether a scatter reads what it updates, as a sum does; one that overwrites just returns a parameter."""
+    """Return whether `scatter` reads what it updates, as a sum does; one that overwrites only returns a parameter."""
     names = scatter.references.get("to_apply", [])
     inside = program.computations.get(names[0]) if names else None
     return not inside or inside.root.opcode != "parameter"
@@ -48,15 +48,15 @@ class Fusion:
                 self._read[name, changed] = self._read_of(name, changed)
 
     def parameters(self) -> Iterator[tuple[Instruction, int]]:
-        """Return the parameters, each with its number."""
+        """Yield the parameters, each with its number."""
         return ((line, int(line.operands[0])) for line in self.inside.values() if line.opcode == "parameter")
 
     def read(self, name: str, changed: bool = False) -> Fraction:
-        """Return the share of the array `name` that is read. changed: it was converted or laid out anew on the way."""
+        """Return the share of the array `name` that is read. changed: whether it is converted or laid out anew."""
         return self._read[name, changed]
 
     def written(self, line: Instruction) -> Fraction:
-        """Return the share of the array of `line` that is new: nothing if it is passed on, rows if it is updated."""
+        """Return the share of the result of `line` that is new: nothing if it is passed on, rows if it is updated."""
         if not self._new:
             for each in self.inside.values():
                 self._new[each.name] = self._new_in(each)

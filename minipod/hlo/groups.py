@@ -1,4 +1,4 @@
-"""Read groups of devices: the spellings of `replica_groups`, and the mesh axes along which they lie."""
+"""Read groups of devices: the spellings of `replica_groups`, and the mesh axes along which the groups lie."""
 
 import itertools
 import math
@@ -56,7 +56,7 @@ def _mesh_form(text: str) -> Groups:
 def spelled(text: str) -> Groups:
     """Return the groups that `text` spells: `{{0,4},{1,5}}`, `{}` (no groups), `[2,4]<=[4,2]T(1,0)`, or the mesh form.
 
-    ValueError for any other text.
+    Raises ValueError for any other text.
     """
     text = text.strip()
     if text.startswith("mesh"):
@@ -70,10 +70,11 @@ def spelled(text: str) -> Groups:
 
 
 def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Groups:
-    """Return groups of positions of devices, 0 … replicas × partitions - 1, from groups of numbers as in the text.
+    """Return groups of device positions, 0 … replicas × partitions - 1, for groups of numbers as in the text.
 
     mode: what the numbers are. "flat": positions. "replica": replicas, separately for each partition. "partition":
-    partitions, separately for each replica. "both": replicas, each with all of its partitions. No groups: one of all.
+    partitions, separately for each replica. "both": replicas, each with all of its partitions. No groups mean one of
+    all.
     """
     everyone = {"flat": replicas * partitions, "partition": partitions}.get(mode, replicas)
     groups = groups or (tuple(range(everyone)),)
@@ -87,10 +88,11 @@ def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Grou
 
 
 def axes(groups: Groups, mesh: Mapping[str, int], pairs: bool = False) -> tuple[str, ...] | None:
-    """Return the axes of `mesh` (name → size, as `Mesh.shape`) along which the devices of a group differ, in its order.
+    """Return the axes of `mesh` (name → size, as `Mesh.shape`) along which devices of a group differ, in order.
 
-    None if the groups are not the rows of the mesh along some axes. pairs: these are the pairs of a permute; then, all
-    axes along which a source and its target differ. ValueError if a position is not in the mesh.
+    None if the groups are not the rows of the mesh along some axes. pairs: whether these are the pairs of a permute;
+    then the result is all axes along which a source and its target differ. Raises ValueError if a position is not in
+    the mesh.
     """
     names, sizes = list(mesh), list(mesh.values())
     if max(itertools.chain(*groups), default=0) >= math.prod(sizes):

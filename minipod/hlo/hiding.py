@@ -1,6 +1,6 @@
 """Find the collectives of a compiled program that could overlap with a matrix product.
 
-`minipod.hlo.overlap` says what a scheduled program of a TPU or GPU computes between a start and its done. This module
+`minipod.hlo.overlap` finds what a scheduled program of a TPU or GPU computes between a start and its done. This module
 looks only at dependencies, so it also works for the CPU's programs, in which nothing is asynchronous.
 """
 

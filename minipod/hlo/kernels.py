@@ -1,11 +1,11 @@
-"""Find the cost of custom kernels, of Pallas and similar languages.
+"""Find the cost of custom kernels in Pallas and similar languages.
 
 A compiler does not look into a kernel. Its author may state its cost (`pallas_call(cost_estimate=…)`), which is then in
 the call's backend configuration.
 
-The TPU compiler has a kernel of its own: libtpu 0.0.52 replaces the softmax of scores and its product with values, as
-in plain attention, by a kernel `online-softmax` without a stated cost. The cost follows from the shapes: one product,
-the scores are read once, and the values once for each block of rows.
+The TPU compiler has its own kernel: libtpu 0.0.52 replaces the softmax of scores and its product with values, as in
+plain attention, by a kernel `online-softmax` without a stated cost. Its cost follows from the shapes: it does one
+product, reads the scores once, and reads the values once for each block of rows.
 """
 
 import re
@@ -27,8 +27,8 @@ _ARRAY = re.compile(r"bf16\[([\d,]+)\]")
 class Kernel:
     """One call of a kernel.
 
-    flops: as its author states; None if not stated. moved: bytes read and written; 0 if not stated. sent: bytes sent to
-    other devices. reads: how often it reads each operand, if known.
+    flops: as the author states; None if not stated. moved: bytes read and written; 0 if not stated. sent: bytes sent to
+    other devices. reads: how often the kernel reads each operand, if known.
     """
 
     name: str

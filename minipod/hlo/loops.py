@@ -3,7 +3,7 @@
 The CPU and GPU compilers write `known_trip_count`. The TPU compiler does not, so the counter is read: an element of the
 state that starts at a constant, gets a constant added in the body, and is compared in the condition with a constant or
 another such element. If a type is too narrow, so that the counter would wrap, the count is unknown. For a loop that may
-also end for another reason, such as one over tokens until all are done, the counter gives the greatest count.
+also end for a different reason, such as one over tokens until all are done, the counter gives the greatest count.
 """
 
 import re
@@ -20,7 +20,7 @@ _KNOWN = re.compile(r'"known_trip_count":\s*\{\s*"n":\s*"?(\d+)"?')
 def trips(
     values: Values, computation: Computation, loop: Instruction, here: Mapping[str, Value], most: bool = False
 ) -> int | None:
-    """Return how often the `while` instruction `loop`, a line of `computation`, runs its body. None: unknown.
+    """Return how often the `while` instruction `loop`, a line of `computation`, runs its body; None if unknown.
 
     here: the values of the instructions of `computation`. most: return the greatest count if the exact one is unknown.
     """

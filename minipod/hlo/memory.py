@@ -1,6 +1,6 @@
 """Count the bytes that one instruction of a compiled program reads from the chip's memory and writes to it.
 
-An array that is only sliced, gathered from, or updated in place counts with the part that is touched; an array in the
+If an array is only sliced, gathered from, or updated in place, only the part that is touched counts; an array in the
 chip's fast memory (a layout with `S(…)`) does not count. An asynchronous copy or slice counts at its start.
 """
 
@@ -26,7 +26,7 @@ _PARTS = ("-start", "-update", "-done")
 
 
 def moved(program: Program, computation: Computation, line: Instruction) -> int:
-    """Return the bytes that an instruction outside a fusion moves, if it is not a collective."""
+    """Return the bytes that an instruction outside a fusion moves; 0 for a collective."""
     op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
     if op in _FREE or op in OPS or (part in ("done", "update") and op in _AT_THE_START) or between_slices.is_part(line):
         return 0
@@ -56,9 +56,9 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
 
 
 def of_collective(c: Collective, computation: Computation, line: Instruction, fused: bool) -> int:
-    """Count the bytes that a device reads and writes in its own memory for one run of a collective, begun in `line`.
+    """Count the bytes that a device reads and writes in its own memory for one run of a collective begun in `line`.
 
-    fused: it is in a fusion, so that its result lies where the fusion's does.
+    fused: whether it is in a fusion, so that its result lies where the fusion's result does.
     """
     n = max(map(len, c.groups), default=1)
     read = c.bytes // n if c.op == "all-gather" else c.bytes
@@ -73,7 +73,7 @@ def of_collective(c: Collective, computation: Computation, line: Instruction, fu
 def of_host(computation: Computation, line: Instruction) -> tuple[int, int]:
     """Return (bytes read, bytes written) of the host's memory (layout with `S(5)`) by an instruction outside a fusion.
 
-    Operands that the host computes with are written to it, and its results are read.
+    If the host computes, its operands are written to this memory and its results are read from it.
     """
     op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
     if op in _FREE or part in ("done", "update") or _NOTHING.search(line.rest):
@@ -97,12 +97,12 @@ def _at_host(shape: str) -> bool:
 
 
 def large(shape: str) -> int:
-    """Return the bytes of an array in the chip's large memory, 0 for one in its fast memory; of a tuple the sum."""
+    """Return the bytes of an array in the chip's large memory (0 if in its fast memory), or the sum for a tuple."""
     return sum(size(part) for part in parts(shape) if not re.search(r"S\([1-9]\d*\)", part))
 
 
 def parts(shape: str) -> list[str]:
-    """Return the shapes in the shape of a tuple; of an array its own."""
+    """Return the shapes in the shape of a tuple, or the one shape of an array."""
     shape = re.sub(r"/\*index=\d+\*/", "", shape).strip()
     return split(shape[1:-1]) if shape.startswith("(") else [shape]
 

@@ -1,4 +1,4 @@
-"""Describe a collective of a compiled program: its operation, groups and bytes, how often it runs, what is sent."""
+"""Describe a collective of a compiled program: operation, groups, bytes, how often it runs, and what it sends."""
 
 import re
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class Collective:
         target) pairs.
     bytes: size of the array on each device: of the input of an all-reduce, a reduce-scatter and an all-to-all, and of
         the result of an all-gather. Tuples are summed, and a start and its done count once. A ragged-all-to-all counts
-        with its whole operand, since only at run time is it known how much of it is sent.
+        with its whole operand, since the part that is sent is known only at run time.
     times: how often it runs, the product of the trip counts of the loops around it; None if one is unknown.
     axes: the mesh axes along which the devices of a group differ; for a permute, source and target. None without a
-        mesh, and if the groups are not rows of it.
+        mesh, or if the groups are not rows of it.
     branch: the conditionals around it, outermost first, each as (number of the conditional, number of the branch). Only
         one branch of a conditional runs.
     """
@@ -50,9 +50,9 @@ class Collective:
 
     @property
     def sent(self) -> int | float | None:
-        """Return the bytes that each device sends in all `times`, by a ring; None if `times` is None.
+        """Return the bytes that each device sends in all `times` runs, in a ring; None if `times` is None.
 
-        The formulas are those of `minipod.traffic.sent`; of unequal groups, the largest counts.
+        The formulas are those of `minipod.traffic.sent`; if groups are unequal, the largest counts.
         """
         return None if self.times is None else plain_number(self.sent_exactly(self.times))
 
@@ -72,17 +72,17 @@ def ring_bytes(op: str, size: int, devices: int, times: int = 1) -> Fraction:
 
 
 def plain_number(size: Fraction) -> int | float:
-    """Return an int for a whole number: an all-reduce of 16 bytes by 8 devices sends 28, by 3 devices 21.33…"""
+    """Return an int for a whole number, else a float: to all-reduce 16 bytes, 8 devices send 28 each, 3 send 21.33…"""
     return int(size) if size.denominator == 1 else float(size)
 
 
 def moves(collective: Collective) -> bool:
-    """Return whether anything is sent: a group has several devices, or a source is not its own target."""
+    """Return whether anything is sent: whether a group has several devices or a source is not its own target."""
     return any(len(set(group)) > 1 for group in collective.groups)
 
 
 def begins(instruction: Instruction) -> bool:
-    """Return whether it is a collective, or the start of one.  ValueError, quoting it, for an unknown collective."""
+    """Return whether `instruction` is a collective or starts one. Raises ValueError for an unknown collective."""
     opcode = instruction.opcode
     if between_slices.begins(instruction):
         return True

@@ -1,4 +1,4 @@
-"""Find what a device computes between the start and the done of a collective, in the compiler's schedule.
+"""Find what a device computes between the start and the done of a collective in the compiler's schedule.
 
 A scheduled program (`is_scheduled=true`, as on TPUs and GPUs) runs in the order of its text. On TPUs, a collective is
 either a `…-start` and a `…-done`, or a fusion that starts it, others that continue it while they compute, and one that
@@ -17,10 +17,10 @@ from minipod.hlo.text import Computation, Instruction, Program, reading
 
 @dataclass(frozen=True)
 class Overlap:
-    """One asynchronous collective of the text.
+    """One asynchronous collective in the text.
 
-    op: its operation. name: in the text. products, flops: number and FLOPs of the matrix products, and of the kernels
-    with a stated cost, between its start and its done; each counts once, however often a loop runs it.
+    op: its operation. name: its name in the text. products, flops: number and FLOPs of the matrix products and of the
+    kernels with a stated cost, between its start and its done; each counts once, however often a loop runs it.
     """
 
     op: str
@@ -88,7 +88,7 @@ def _inside(program: Program, computation: Computation, line: Instruction) -> li
 
 
 def channels(program: Program, computation: Computation, line: Instruction) -> set[str]:
-    """Return the channels of the collectives in what an instruction calls."""
+    """Return the channels of the collectives in the computations that `line` calls."""
     lines = [i for inside in _inside(program, computation, line) for i in inside.values()]
     return {i.attributes["channel_id"] for i in lines if "channel_id" in i.attributes}
 

@@ -1,4 +1,4 @@
-"""Read the matrix products of a compiled program: what each multiplies, and how many FLOPs that is."""
+"""Read the matrix products of a compiled program: the type that each multiplies, and its FLOPs."""
 
 import re
 from math import prod
@@ -11,8 +11,8 @@ _GEMM = re.compile(r"gemm|matmul|dot", re.I)
 
 
 def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
-    """Return the type and sizes in a shape: "bf16", (2, 8) for `"bf16[2,8]{1,0}"`; of a tuple, the first
-    array's."""
+    """Return the type and sizes in a shape: "bf16", (2, 8) for `"bf16[2,8]{1,0}"`; for a tuple, those of its
+    first array."""
     array = _SHAPE.search(shape)
     if not array:
         raise ValueError(f"{shape} is not the shape of an array")
@@ -22,7 +22,7 @@ def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
 def products(computation: Computation, line: Instruction) -> tuple[str, int]:
     """Return the type and FLOPs of a matrix product, or of a kernel that states its own; "", 0 for other instructions.
 
-    The type is the wider of the two that are multiplied: bf16 by s8 is work of bf16.
+    The type is the wider one of the two operands: bf16 times s8 counts as bf16.
     """
     if this := kernel(line):
         return KIND, this.flops or 0
@@ -85,5 +85,5 @@ def _library_call(computation: Computation, line: Instruction) -> tuple[str, int
 
 
 def shape_of(computation: Computation, line: Instruction, i: int) -> str:
-    """Return the shape of operand `i`; older text has it before the name."""
+    """Return the shape of operand `i` of `line`; older texts have it before the operand's name."""
     return line.operands[i].rpartition(" ")[0] or computation.operands(line)[i].shape

@@ -1,4 +1,4 @@
-"""Find the known values of a compiled program's scalars: integers, a loop's state, comparisons of it."""
+"""Find the known values of a compiled program's scalars: integers, a loop's state, and comparisons of them."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ _SCALAR = re.compile(r"(?:([su])(\d+)|pred)\[\]")
 class Slot:
     """Element `index` of the loop's state plus a constant, if the element is in `low` … `high`; otherwise it wraps.
 
-    unless: (i, n): this holds only as long as element i plus n does not wrap, as for the high half of a long number.
+    unless: (i, n): valid only as long as element i plus n does not wrap, as for the high half of a long number.
     """
 
     index: int
@@ -25,7 +25,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of two values, `direction` as XLA spells it: LT, LE, GT, GE, NE, EQ."""
+    """A comparison of two values. direction: LT, LE, GT, GE, NE or EQ, as XLA spells it."""
 
     left: "Value"
     right: "Value"
@@ -34,14 +34,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class All:
-    """Several conditions that hold together; None is an unknown one."""
+    """Several conditions, all of which must be true; None is an unknown one."""
 
     parts: tuple["Comparison | Either | None", ...]
 
 
 @dataclass(frozen=True)
 class Either:
-    """Two conditions, of which at least one holds."""
+    """Two conditions, at least one of which must be true."""
 
     left: Comparison
     right: All
@@ -52,14 +52,14 @@ Value = int | Slot | Comparison | All | Either | tuple | str | None  # str: STAT
 
 
 class Values:
-    """The values of the instructions of a program, of integers, tuples and a loop's state."""
+    """The values of a program's instructions: integers, tuples and a loop's state."""
 
     def __init__(self, program: Program):
         self.program = program
         self.known: dict[tuple[str, tuple[Value, ...]], dict[str, Value]] = {}
 
     def of(self, name: str, arguments: tuple[Value, ...] = ()) -> dict[str, Value]:
-        """Return the value of every instruction of the computation `name`, called with `arguments`; () if unknown."""
+        """Return the value of every instruction of the computation `name`. arguments: of the call; () if unknown."""
         key = name, arguments
         if key not in self.known:
             computation, values = self.program.computations[name], {}

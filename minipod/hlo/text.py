@@ -1,4 +1,4 @@
-"""Parse the text of a compiled program (HLO) into computations, their instructions, and what each calls.
+"""Parse the text of a compiled program (HLO) into computations and their instructions.
 
 The text, `compiled.as_text()`, is JAX's only supported description of a compiled program. This module reads its grammar
 and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's own printer.
@@ -43,7 +43,7 @@ def split(text: str) -> list[str]:
 
 
 def closing(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the one at `start`. ValueError if none does."""
+    """Return the position after the bracket that closes the one at `start`. Raises ValueError if none does."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += (token[0] in "({[") - (token[0] in ")}]")
@@ -53,15 +53,15 @@ def closing(text: str, start: int) -> int:
 
 
 def bits(dtype: str) -> int | None:
-    """Return the bits of one element of a type, as XLA spells it; None for an unknown type."""
+    """Return the bits of one element of `dtype`, spelled as in XLA; None for an unknown type."""
     return int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
 
 
 def size(shape: str) -> int:
-    """Return the bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
+    """Return the bytes of an array, or of a tuple's arrays: 64 for `"f32[2,8]{1,0}"`, 10 for `"(f32[2], s4[3])"`.
 
     Layouts and padding do not count; elements smaller than a byte are packed; a bounded size counts as its bound.
-    ValueError for an unknown element type.
+    Raises ValueError for an unknown element type.
     """
     total = 0
     for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
@@ -75,7 +75,7 @@ def size(shape: str) -> int:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One line of a program. operands, rest: as printed. line: the whole line, to quote it."""
+    """One line of a program. operands, rest: as printed. line: the whole line, for quotations."""
 
     name: str
     shape: str
@@ -93,12 +93,12 @@ class Instruction:
 
     @cached_property
     def operand_names(self) -> tuple[str, ...]:
-        """Return the names of the instructions that make the operands; older text has shapes before the names."""
+        """Return the names of the instructions that make the operands; in older texts, shapes precede the names."""
         return tuple(operand.rpartition(" ")[2].removeprefix("%") for operand in self.operands)
 
     @property
     def signed(self) -> bool:
-        """Return whether this text has a % before names, as `as_text()` writes; XLA's short form has none."""
+        """Return whether the text has a % before names, as `as_text()` writes it; XLA's short form does not."""
         return self.line.removeprefix("ROOT ").startswith("%")
 
     @cached_property
@@ -115,7 +115,7 @@ class Computation(dict[str, Instruction]):
     """The instructions of one computation by name, in order."""
 
     def operands(self, instruction: Instruction) -> list[Instruction]:
-        """Return the instructions that make the operands. KeyError when one is not in this computation."""
+        """Return the instructions that make the operands. Raises KeyError if one is not in this computation."""
         return [self[name] for name in instruction.operand_names]
 
     @property
@@ -126,7 +126,7 @@ class Computation(dict[str, Instruction]):
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled program. It runs as `replicas` × `partitions` copies; JAX's `jit` uses partitions only."""
+    """A compiled program. It runs as `replicas` × `partitions` copies; `jax.jit` uses only partitions."""
 
     computations: dict[str, Computation]
     entry: str
@@ -135,7 +135,7 @@ class Program:
 
 
 def parse_instruction(line: str) -> Instruction:
-    """Parse `%name = shape opcode(operands), attribute=value, …`. ValueError for any other line."""
+    """Parse `%name = shape opcode(operands), attribute=value, …`. Raises ValueError for any other line."""
     left, equals, right = _COMMENT.sub("", line).strip().partition(" = ")
     if not equals:
         raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
@@ -153,14 +153,14 @@ def parse_instruction(line: str) -> Instruction:
 
 
 def quoted(reason: object, line: str) -> ValueError:
-    """Return the error for a line that cannot be read: the reason and the line, cut if it is long."""
+    """Return the ValueError for a line that cannot be read: the reason and the line, truncated if it is long."""
     line = line.strip()
     return ValueError(f"{reason}: {line if len(line) <= 300 else line[:299] + '…'}")
 
 
 @contextlib.contextmanager
 def reading(line: Instruction) -> Iterator[None]:
-    """Turn errors in this block, such as a part that a line lacks, into an error that quotes the line."""
+    """Turn an error in this block, such as a missing part of the line, into a ValueError that quotes the line."""
     try:
         yield
     except (ValueError, LookupError, ArithmeticError) as reason:
@@ -193,7 +193,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def parse(text: str) -> Program:
-    """Read `compiled.as_text()`. ValueError, quoting the line, for anything else."""
+    """Read `compiled.as_text()`. Raises ValueError, quoting the line, for anything else."""
     computations: dict[str, Computation] = {}
     entry, current, header = "", None, ""
     for line in _lines(text):

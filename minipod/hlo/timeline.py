@@ -1,7 +1,7 @@
 """Estimate how long a scheduled program takes by its own schedule.
 
 The times of compute, memory and network, each alone at its peak, bound a step: it takes at least the longest, and if
-nothing overlaps, their sum. The program tells what overlaps: the text compiled for a TPU is in the order in which the
+nothing overlaps, their sum. The program shows what overlaps: a text compiled for a TPU is in the order in which the
 core runs it (`is_scheduled=true`), and asynchronous operations have a start and a done. This module runs the text, in
 that order, on three resources that work at their peak:
 
@@ -14,8 +14,8 @@ that order, on three resources that work at their peak:
 - The links carry one collective after another.
 
 A done waits for its operation. A loop takes the time of one iteration, at whose end everything that it started is
-finished, times their number; if that is unknown, their greatest number, or what the caller says. Of a conditional's
-branches, the slowest counts. Transfers by custom kernels are not collectives and take no time here.
+finished, times the number of iterations; if that is unknown, the greatest number, or what the caller says. Of a
+conditional's branches, the slowest counts. Transfers by custom kernels are not collectives and take no time here.
 
 At every moment one of the three resources works at its peak, so a step never takes longer than their sum; and each does
 all of its work, so a step never takes less than the longest.
@@ -43,10 +43,10 @@ IN_ORDER = ("while", "conditional", "call")  # their computations run in order; 
 
 @dataclass(frozen=True)
 class Machine:
-    """A model of the seconds that each kind of work takes alone.
+    """A model of the seconds that each kind of work takes by itself.
 
-    compute: for FLOPs by element type. memory: for bytes to or from the chip's memory. network: for one run of a
-        collective.
+    compute: seconds for FLOPs by element type. memory: for bytes to or from the chip's memory. network: for one run of
+        a collective.
     cycle: for one of the cycles that the TPU compiler estimates for an instruction. If it is given, an instruction that
         needs only fast memory computes for at least its cycles, so that elementwise operations and products of few rows
         count, too. (The cycles of other instructions include the compiler's assumptions about the memory's speed.)
@@ -59,10 +59,11 @@ class Machine:
 
 
 def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None = None, unknown: int = 1) -> Timeline:
-    """Simulate one step of a scheduled program on a machine.
+    """Simulate one step of a scheduled program on `machine`.
 
     mesh: axis name → size, to name the axes of collectives. unknown: number of iterations to assume for loops of
-    unknown length. ValueError, quoting the line, for a line that cannot be read; errors of the machine are passed on.
+    unknown length. Raises ValueError, quoting the line, for a line that cannot be read; errors of the machine are
+    passed on.
     """
     return _Simulation(program, machine, mesh, unknown).once(program.entry, Place())
 

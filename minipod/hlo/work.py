@@ -7,10 +7,10 @@
 - Bytes are those of each array that an instruction outside a fusion reads or writes; of an array that is only sliced,
   gathered from or updated in place, the part that is touched. Arrays in the chip's fast memory (a layout with `S(…)`)
   do not count. So this is an estimate of the least that must move. Collectives count, too.
-- Of what the host computes (`compute_on`), only the bytes to and from it are counted; it is listed in `unseen`.
-- A custom kernel has the cost that its author states (`minipod.hlo.kernels`). Of a kernel without a stated cost, only
+- If the host computes (`compute_on`), only the bytes to and from it are counted; it is listed in `unseen`.
+- A custom kernel has the cost that its author states (`minipod.hlo.kernels`). For a kernel without a stated cost, only
   the bytes of operands and results are counted; it is listed in `unseen`, too.
-- Of a conditional's branches, the costliest counts, separately for each figure.
+- In a conditional, the costliest branch counts, separately for each figure.
 """
 
 from collections import Counter
@@ -38,8 +38,8 @@ class Work:
     flops: element type → FLOPs. "f32×3" and "f32×6" are float32 products with precision "high" and "highest", after the
         passes that a TPU makes for one; "kernel" are the FLOPs that custom kernels state.
     moved: bytes to and from memory. from_host, to_host: bytes read from the host's memory, and written to it.
-    sent: bytes that custom kernels state they send to other devices, outside of collectives.
-    unseen: name → how often it runs, of custom kernels without a stated cost, whose FLOPs are missing.
+    sent: bytes that custom kernels, by their own statement, send to other devices, outside of collectives.
+    unseen: name of a custom kernel without a stated cost, whose FLOPs are missing → how often it runs.
     loops: "at most" or "once" → number of loops that are counted so, because their length is unknown.
     """
 
@@ -53,11 +53,11 @@ class Work:
 
 
 def work(program: Program, unknown: int | None = None) -> Work:
-    """Return the work of a program.
+    """Return the work of `program`.
 
     unknown: number of iterations to assume for loops of unknown length; loops with a known greatest length count at
     that length, and `Work.loops` counts both. None: such loops are errors.
-    ValueError, quoting the line, for a loop of unknown length, and for a line that cannot be read.
+    Raises ValueError, quoting the line, for a loop of unknown length, and for a line that cannot be read.
     """
     counting = _Counting(program, unknown)
     tally = counting.once(program.entry, Place())

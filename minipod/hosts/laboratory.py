@@ -3,8 +3,8 @@
     with hosts.lab(count=2, rate="100mbit", delay="5ms") as lab:
         lab.run("program.py", devices=4)
 
-There is one process per host, through `minipod.cluster`, so the same program runs on any cluster. A lab is gone when
-its block ends or this process dies. Linux only; as root, or if the kernel lets users create namespaces.
+`minipod.cluster` starts one process per host, so the same program runs on any cluster. A lab is gone when its block
+ends or this process dies. Labs need Linux, and root unless the kernel lets users create namespaces.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ _UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "us": 1e-6, "ms": 1e-3, "s": 1.
 
 @dataclass(frozen=True)
 class Lab:
-    """Hosts held by the processes `pids`. rate: bits per second that each may send, None: no limit. delay: seconds."""
+    """Hosts held by the processes `pids`. rate: bits per second that each may send, or None. delay: in seconds."""
 
     pids: tuple[int, ...]
     rate: float | None = None
     delay: float = 0.0
 
     def run(self, program: str | os.PathLike[str], *arguments: str, devices: int = 4, **options: Any) -> Run:
-        """Run a program in one process per host, with `devices` CPU devices each. Options and errors: `cluster.run`."""
+        """Run `program` in one process per host with `devices` CPU devices each; otherwise like `cluster.run`."""
         places = [[*namespaces.enter(pid, *namespaces.OWN), f"--wdns={os.getcwd()}"] for pid in self.pids]
         return cluster.run(
             program,
@@ -64,7 +64,7 @@ def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> It
 
 
 def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None, float]:
-    """Return the rate in bits per second and the delay in seconds. ValueError, in one sentence, if impossible."""
+    """Return the rate in bits per second and the delay in seconds. Raises ValueError if they are impossible."""
     if not 2 <= count <= MOST:
         raise ValueError(f"{count} hosts: choose between 2 and {MOST}")
     bits = None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "100kbit to 100gbit")

@@ -1,7 +1,7 @@
 """Make hosts of Linux namespaces, each with its own network, name and /etc/hosts, and the cables between them.
 
-Each is held by a process that waits for the end of a pipe from us. Nothing has a name outside: when this process ends,
-however it ends, the pipes close, those processes end, and the kernel takes the namespaces away with all that is in
+Each host is held by a process that waits for the end of a pipe from us. Nothing has a name outside: when this process
+ends, however it ends, the pipes close, those processes end, and the kernel removes the namespaces with all that is in
 them. Sources: `man 7 network_namespaces`, `man 1 unshare`, `man 1 nsenter`, `man 8 tc-tbf`.
 """
 
@@ -32,7 +32,7 @@ _HOLD = "echo ready; exec cat >/dev/null 2>&1"
 def why_not(delay: bool = False) -> str | None:
     """Return why this machine cannot make hosts (`delay`: with a delay between them), in one sentence; None if it can.
 
-    It tries, in namespaces that are gone afterwards.
+    It tries to make them, in namespaces that are gone afterwards.
     """
     if sys.platform != "linux":
         return "hosts are made of namespaces, which only Linux has"
@@ -55,7 +55,7 @@ def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
     """Make `count` hosts on one switch; yield the pids of their holders. Host i is called `hosti`, at 10.77.0.(i+1).
 
     rate: bits per second that each may send, None: no limit; delay: seconds from host to host, one way.
-    They are gone when the block ends. Raises PermissionError, in one sentence, if hosts cannot be made.
+    The hosts are gone when the block ends. Raises PermissionError if they cannot be made.
     """
     if reason := why_not(delay > 0):
         raise PermissionError(reason)
@@ -81,19 +81,19 @@ def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
 
 
 def enter(pid: int, *which: str) -> list[str]:
-    """Return the prefix of a command that is to run in these namespaces of the process `pid`."""
+    """Return the prefix for a command that is to run in the namespaces `which` of the process `pid`."""
     user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
     return ["nsenter", f"--target={pid}", *user, *which] if user or which else []
 
 
 def sent(pid: int, interface: str = "eth0") -> int:
-    """Return the bytes sent by an interface of the host held by `pid`, headers included, from `ip -s link`."""
+    """Return the bytes sent by an interface of the host held by `pid`, headers included, from /proc/PID/net/dev."""
     lines = Path(f"/proc/{pid}/net/dev").read_text().splitlines()
     return next(int(line.split()[9]) for line in lines if line.split()[0] == f"{interface}:")
 
 
 class Holder:
-    """A process that ends with the pipe to it: at the end of the block, or when this process ends."""
+    """A process that ends when the pipe to it closes: at the end of the block, or when this process ends."""
 
     def __init__(self, command: Sequence[str]):
         output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -109,14 +109,14 @@ class Holder:
             self.program.stdout.close()
 
     def ready(self) -> None:
-        """Wait until it prints `ready`; PermissionError with anything else that it prints."""
+        """Wait until the process prints `ready`. Raises PermissionError if it prints anything else."""
         assert self.program.stdout
         line = self.program.stdout.readline().decode(errors="replace")
         if line != "ready\n":
             raise PermissionError(f"hosts cannot be made here: {line.strip() or 'the kernel ended one'}")
 
     def go_on(self) -> None:
-        """Send the line that it waits for."""
+        """Send the line that the process waits for."""
         assert self.program.stdin
         self.program.stdin.write(b"\n")
         self.program.stdin.flush()
@@ -162,23 +162,23 @@ _moved: list[int] = []  # this process, once it is on a host
 
 
 def moved() -> bool:
-    """Return whether this process is on a host of its own."""
+    """Return whether this process has been moved to a simulated host."""
     return bool(_moved)
 
 
 @dataclass(frozen=True)
 class Members:
-    """The processes of a cluster, in equal parts on the hosts that `pids` hold: the first of them on host0."""
+    """The processes of a cluster, in equal parts on the hosts that `pids` hold, the first part on host0."""
 
     pids: Sequence[int]
     processes: int
 
     def address(self, process: int) -> str:
-        """Return the address at which others reach a process; that of process 0 is the coordinator's."""
+        """Return the address at which others reach a process; process 0's is the coordinator's, too."""
         return ADDRESS.format(self._host(process) + 1)
 
     def enter(self, process: int) -> None:
-        """Move the calling process, which must not have started a thread, to its host. OSError if that fails."""
+        """Move the calling process, which must not have started a thread, to its host. Raises OSError if that fails."""
         pid, here = self.pids[self._host(process)], os.getcwd()
         library = ctypes.CDLL(None, use_errno=True)  # os.setns is Python 3.12's
         kinds = [*(["user"] if os.geteuid() else []), *(_KINDS[namespace] for namespace in OWN)]

@@ -1,6 +1,6 @@
 """Draw pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped
 function, a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips;
-and of figures: curves, plans by memory and time, a recorded profile, the schedule of a pipeline. `play` shows, frame by
+or of figures: curves, plans by memory and time, a recorded profile, the schedule of a pipeline. `play` shows, frame by
 frame, what a program recorded in a `Trace`, a `Timeline` or a table while it ran.
 
 Each function returns a `Picture`: a notebook shows it, `print` gives its alt text, and `save(path)` writes an SVG file.

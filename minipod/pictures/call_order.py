@@ -12,9 +12,9 @@ _NOBODY = "nobody comes"
 
 
 def calls(processes: Sequence[Sequence[str]]) -> Picture:
-    """Return a column of calls for each process, the first on top; a thick line joins calls that meet but differ.
+    """Draw a column of calls for each process, the first on top; a thick line joins calls that meet but differ.
 
-    processes: names of the calls of each process, in order. ValueError if there is no call, or too many.
+    processes: names of the calls of each process, in order. Raises ValueError if there is no call, or too many.
     """
     columns = [list(map(str, names)) for names in processes]
     if not any(columns):

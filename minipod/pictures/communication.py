@@ -1,4 +1,4 @@
-"""Draw what the devices of a program send to each other: collectives as lines between the devices of a mesh."""
+"""Draw what a program's devices send to each other: collectives as lines between the devices of a mesh."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ LOOKS: dict[str, str] = dict(zip(OPS, ("l0 d0", "l1 d1", "l2 d2", "l3 d0", "l4 d
 class Scene:
     """The content of one panel.
 
-    sizes: those of the grid, by axis name. ids: of the devices, row by row, None for an ellipsis. groups: positions in
+    sizes: sizes of the grid, by axis name. ids: device ids, row by row, None for an ellipsis. groups: positions in
     `ids`. hidden: number of groups that are left out. alike: whether all groups have the same size.
     """
 
@@ -36,13 +36,14 @@ class Scene:
 
 
 def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
-    """Draw the collectives that `minipod.traffic.of(...)` returns, a panel each, as lines between devices of `mesh`.
+    """Draw the collectives that `minipod.traffic.of(...)` returns as lines between the devices of `mesh`, a panel each.
 
     A branching line joins the devices of a group; a collective-permute is an arrow from each source to its target; an
     all-to-all is an arc between any two devices of a group. Equal collectives share a panel, and their times are added,
     as in `minipod.traffic.table`; panels after the fourth are only counted. For a mesh of more than 16 devices, only
     the first group is drawn.
-    TypeError unless the arguments are a list of collectives and a mesh with devices; ValueError for too small a mesh.
+    Raises TypeError unless the arguments are a list of collectives and a mesh with devices; ValueError for too small a
+    mesh.
     """
     checked(mesh)
     ids = [d.id for d in mesh.devices.flat]

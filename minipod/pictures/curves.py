@@ -1,7 +1,7 @@
-"""Draw curves, such as a loss over steps or a time over bytes. Dashes, markers and names next to them tell them apart.
+"""Draw curves, such as a loss over steps or a time over bytes. Dashes, markers and names distinguish the curves.
 
 No plotting library is used, because the SVG needs the page's own colours and fonts, in light and dark, and words that
-each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
+each edition translates; matplotlib and pygal bring their own styles and far more code than this.
 """
 
 import math
@@ -34,11 +34,11 @@ def curve(
 ) -> Picture:
     """Draw a line for each entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
 
-    x: positions of the values of all series; default 0, 1, 2, …, and then series may differ in length. xlabel, ylabel:
-    names of the axes. logx, logy: logarithmic axes, for numbers above 0. dots: name of a line → values to draw as
-    points at the same positions, such as measurements next to a prediction.
-    Values that are not finite leave a gap, and the alt text says where. TypeError or ValueError, in one sentence, for
-    values that cannot be drawn.
+    x: positions of the values of all series; by default 0, 1, 2, …, in which case series may differ in length. xlabel,
+    ylabel: names of the axes. logx, logy: logarithmic axes, for numbers above 0. dots: name of a line → values to draw
+    as points at the same positions, such as measurements next to a prediction.
+    Values that are not finite leave a gap, and the alt text says where. Raises TypeError or ValueError for values that
+    cannot be drawn.
     """
     lines = _read(series, x, logx, logy)
     points_of = _read(dots, x, logx, logy) if dots else {}

@@ -1,4 +1,4 @@
-"""Draw the flow of data through a mapped function: what is split, what is copied, what is stacked."""
+"""Draw the flow of data through a mapped function: which data are split, copied and stacked."""
 
 import inspect
 from collections.abc import Callable
@@ -16,13 +16,13 @@ HIGH, ARROW = 34.0, 40.0  # the height of a row; the room for arrows between two
 
 @dataclass
 class Stream:
-    """One argument or the output: its name, and its type, such as `float32[8,4,3]`, or the number of its arrays."""
+    """An argument or the output: its name, and its type, such as `float32[8,4,3]`, or the number of its arrays."""
 
     name: str
     kind: str
 
     def short(self) -> str:
-        """Return the shape alone, to stand in a narrow column."""
+        """Return the shape alone, for a narrow column."""
         return self.kind[self.kind.find("[") :] if "[" in self.kind else self.kind
 
 
@@ -32,7 +32,7 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
     arguments: arrays, ShapeDtypeStructs or pytrees of them. in_axes: a number for an argument that is split along that
     axis, one part per device; None for one that is copied to every device; a pytree of both shows as both. axis_name:
     the name that collectives in `function` use.
-    ValueError if in_axes does not fit the arguments, or nothing is split.
+    Raises ValueError if in_axes does not fit the arguments, or nothing is split.
     """
     axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(arguments)
     if not arguments:

@@ -1,4 +1,4 @@
-"""Draw devices in one box per host, and a function mapped over all of them, with Graphviz."""
+"""Draw devices in a box per host, and a function mapped over all devices, with Graphviz."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ Groups = dict[int, list[Device]]  # process_index → its devices
 
 
 def devices(devices: Sequence[Device] | None = None) -> Picture:
-    """Draw the devices (default: all, `jax.devices()`), in one box per host, that is, per `process_index`."""
+    """Draw devices (by default `jax.devices()`) in one box per host, that is, per `process_index`."""
     groups = _by_host(devices)
     g = graph.graph(rankdir="TB", nodesep="0.14", ranksep="0.14")
     largest, room = max(map(len, groups.values())), 64 // min(len(groups), 8)
@@ -43,8 +43,9 @@ def devices(devices: Sequence[Device] | None = None) -> Picture:
 def hosts(devices: Sequence[Device] | None = None, function: str = "f", collective: str = "psum") -> Picture:
     """Draw the devices of each host, `function` mapped over all of them, and `collective` between all of them.
 
-    devices: default `jax.devices()`, all devices. Each host (`process_index`) has a box. Arrows lead from the function
-    to every device, and from every device to the collective; a dashed one leads back, the combined result.
+    devices: by default `jax.devices()`, all devices. Each host (`process_index`) has a box. Arrows lead from the
+    function to every device and from every device to the collective; a dashed arrow leads back with the combined
+    result.
     """
     groups = _by_host(devices)
     g = graph.graph(rankdir="LR", nodesep="0.13", ranksep="0.62")

@@ -17,10 +17,11 @@ Part = tuple[int, int]  # start and stop in one dimension
 
 @dataclass
 class Layout:
-    """The division of an array.
+    """The division of an array into shards.
 
-    shape: of the whole array. kind: `float32[8,8]`. spec: `P('x', 'y')`, or empty. parts: ranges of the shards for each
-    dimension. axes: the mesh axes that divide each dimension. holders: index of a shard → devices, sorted by id.
+    shape: of the whole array. kind: such as `float32[8,8]`. spec: such as `P('x', 'y')`, or "". parts: ranges of the
+    shards for each dimension. axes: the mesh axes that divide each dimension. holders: index of a shard → devices,
+    sorted by id.
     """
 
     shape: tuple[int, ...]
@@ -31,10 +32,10 @@ class Layout:
     holders: dict[tuple[int, ...], list[Any]]
 
     def shard(self, at: tuple[int, ...]) -> tuple[list[Any], int]:
-        """Return the devices that hold the shard at index `at`, and the number of its colour.
+        """Return the devices that hold the shard at index `at`, and the number of the shard's colour.
 
-        A device has the same colour in all pictures, and a shard has that of its first device. If several processes
-        number their devices far apart, the device's place counts. More shards than colours are counted row by row.
+        A device has the same colour in all pictures, and a shard has the colour of its first device. If device ids
+        exceed the number of colours, the order of the devices counts. More shards than colours are counted row by row.
         """
         first = sorted(group[0].id for group in self.holders.values())
         if at in self.holders and len(first) <= len(PALETTE):
@@ -54,7 +55,7 @@ class Layout:
         return [f"each device holds {self.kind.partition('[')[0]}[{piece}]"] if self.shape and devices > 1 else []
 
     def alt_text(self) -> dict[str, Phrase]:
-        """Return the picture as phrases: the grid of shards, and what each device holds."""
+        """Return the description as phrases: the grid of shards, and what each device holds."""
         what: Phrase = ["array" if self.shape else "number", f"{self.kind} {self.spec}".rstrip()]
         everyone = devices(sorted(d.id for group in self.holders.values() for d in group))
         if not math.prod(self.shape):
@@ -82,7 +83,7 @@ class Layout:
 
 
 def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:
-    """Read a live array, or a sharding with a shape. TypeError or ValueError, in one sentence, for anything else."""
+    """Read a live array, or a sharding with a shape. Raises TypeError or ValueError for anything else."""
     sharding, size, dtype = _read(array_or_sharding, shape)
     spec = _spec(sharding)
     if isinstance(sharding, NamedSharding) and len(sharding.spec) > len(size):

@@ -1,4 +1,4 @@
-"""Draw the devices of a mesh in their places, and the shards of an array."""
+"""Draw the devices of a mesh at their places, and the shards of an array."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,16 +19,16 @@ CELLS = 64
 
 
 def mesh(mesh: Mesh) -> Picture:
-    """Draw the devices of `mesh` at their positions in it, on its last two axes; there is a panel for each other index.
+    """Draw the devices of `mesh` at their positions on its last two axes, a panel for each index of the others.
 
-    TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
+    Raises TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
     """
     checked(mesh)
     return draw(grids(mesh), [], [], _alt_text(mesh), 0.0)
 
 
 def checked(mesh: Any) -> None:
-    """Raise TypeError or ValueError, in one sentence, for anything but a mesh with devices."""
+    """Raise TypeError or ValueError unless `mesh` is a mesh with devices."""
     if isinstance(mesh, AbstractMesh):
         raise TypeError("an AbstractMesh has no devices to draw: give a Mesh, such as jax.make_mesh returns")
     if not isinstance(mesh, Mesh):
@@ -74,12 +74,12 @@ def _alt_text(mesh: Mesh) -> dict[str, Phrase]:
 
 
 def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Picture:
-    """Draw the parts of an array on each device: a colour for each shard, whose cell names all devices with a copy.
+    """Draw the parts of an array, each shard in its own colour; its cell names all devices with a copy.
 
     array_or_sharding: a jax.Array (or a ShapeDtypeStruct with a sharding) of any rank; or a Sharding, with the array's
     `shape`. From rank 3 on, there is a panel for each shard of the leading dimensions.
-    TypeError for values that are not on devices (a NumPy array, a traced value, a PartitionSpec); ValueError for a
-    shape that the sharding does not divide.
+    Raises TypeError for values that are not on devices (a NumPy array, a traced value, a PartitionSpec); ValueError for
+    a shape that the sharding does not divide.
     """
     it = layout(array_or_sharding, shape)
     if not math.prod(it.shape):

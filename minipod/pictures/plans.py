@@ -1,4 +1,4 @@
-"""Draw plans as points: the time of a step over the share of a chip's memory that it needs."""
+"""Draw plans as points: the time of a step over the share of a chip's memory that the step needs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +13,10 @@ MOST, LINE = 16, 15.0  # plans; from one line of small print to the next
 
 
 def plans(plans: Sequence[Any]) -> Picture:
-    """Draw a point for each plan (`minipod.pods.Plan`): percent of the memory that a program may use, and ms of a step.
+    """Draw a point for each plan (`minipod.pods.Plan`): the percent of usable memory that it needs, and ms per step.
 
     The time is the longest of arithmetic, memory and network, and the marker shows which. Plans that do not fit are
-    listed below. TypeError or ValueError, in one sentence, for plans that cannot be drawn.
+    listed below. Raises TypeError or ValueError for plans that cannot be drawn.
     """
     every = list(plans)
     if not all(hasattr(p, "seconds") and hasattr(p, "memory") for p in every):

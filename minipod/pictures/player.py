@@ -1,4 +1,4 @@
-"""Show frames to step through: one at a time on a page with the player's script, elsewhere side by side."""
+"""Show frames to step through: one at a time on a page with the player's script, otherwise side by side."""
 
 import html
 import re
@@ -55,7 +55,7 @@ def play(trace: Trace | Timeline | Sequence[Sequence[Any]], lanes: Sequence[str]
     """Return a player that shows a recorded run step by step.
 
     trace: a `Trace`, a `Timeline`, or a table of ticks, table[tick][stage] (`timelines.of_table`). lanes: names of the
-    stages of a table. Raises TypeError or ValueError, with a one-sentence message, if the trace cannot be shown.
+    stages of a table. Raises TypeError or ValueError if the trace cannot be shown.
     """
     if isinstance(trace, Trace):
         steps = range(len(trace.steps))

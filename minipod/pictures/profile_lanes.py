@@ -1,4 +1,4 @@
-"""Draw a profile as lanes: what each device did, from left to right, in different heights and tones."""
+"""Draw a profile as lanes: what each device did, from left to right, with different heights and tones."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,11 +19,11 @@ LOOKS = {
 
 
 def profile(profile: Any, notes: Sequence[str] = ()) -> Picture:
-    """Draw a lane for each device of a `minipod.profiles.Profile`, and one for each name of `notes` in each process.
+    """Draw a lane for each device of a `minipod.profiles.Profile` and, in each process, for each name in `notes`.
 
-    High and light: the device computes. High and dark: only a collective runs, which all devices have reached. Low: it
-    waits in a collective for other devices. Empty: nothing runs. TypeError or ValueError, in one sentence, for a
-    profile that cannot be drawn.
+    High and light: the device computes. High and dark: only a collective runs, which all devices have reached. Low: the
+    device waits in a collective for other devices. Empty: nothing runs. Raises TypeError or ValueError for a profile
+    that cannot be drawn.
     """
     if not hasattr(profile, "spent"):
         raise TypeError("expected a profile, such as minipod.profiles.read returns")

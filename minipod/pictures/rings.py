@@ -1,4 +1,4 @@
-"""Draw a ring through devices of several hosts, with the hops between hosts, or an all-reduce in its two halves."""
+"""Draw a ring through devices of several hosts, with the hops between hosts, or the two halves of an all-reduce."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ def ring(devices: Sequence[Any]) -> Picture:
     """Draw the ring through `devices` in this order and back to the first, in a box for each host.
 
     devices: 2 to 16 devices on at most 2 hosts, or objects with their `id` and `process_index`. Hops from one host to
-    another are dashed. TypeError or ValueError, in one sentence, for devices that cannot be drawn.
+    another are dashed. Raises TypeError or ValueError for devices that cannot be drawn.
     """
     order = list(devices)
     if not all(hasattr(d, "id") and hasattr(d, "process_index") for d in order):
@@ -91,7 +91,7 @@ def all_reduce(devices: int = 4) -> Picture:
     """Draw what each of `devices` devices holds before a ring all-reduce, between its two halves, and after it.
 
     An array has as many pieces as there are devices. A piece has the colour of the device whose numbers it contains; a
-    piece with all colours is the finished sum. ValueError unless there are 2 to 5 devices.
+    piece with all colours is the finished sum. Raises ValueError unless there are 2 to 5 devices.
     """
     if not PIECES[0] <= devices <= PIECES[1]:
         raise ValueError(f"an all-reduce of {devices} devices cannot be drawn: {PIECES[0]} to {PIECES[1]} can")

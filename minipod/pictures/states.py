@@ -42,13 +42,13 @@ def canvas(trace: Trace, index: int) -> Canvas:
 
 
 def held(trace: Trace, index: int) -> Phrase:
-    """Describe what each device holds at the end of a step, in words."""
+    """Return a phrase for what each device holds at the end of step `index`."""
     return several([["has cells", ["device", 1, str(i)], ", ".join(c.text for c in cells) or ["no call"]]
                     for i, cells in enumerate(trace.steps[index].holds)])  # fmt: skip
 
 
 def sentence(trace: Trace, index: int) -> Phrase:
-    """Return the sentence of a step: its own words, and what has been sent by then."""
+    """Return the sentence of step `index`: its own words, and the bytes sent by then."""
     phrase, total = trace.steps[index].said, sum(s.sent for s in trace.steps)
     sent = sum(s.sent for s in trace.steps[: index + 1])
     if not sent:
@@ -57,7 +57,7 @@ def sentence(trace: Trace, index: int) -> Phrase:
 
 
 def moved(trace: Trace, index: int) -> Phrase:
-    """Describe which device sent what to which in a step; "" if nothing is recorded."""
+    """Return a phrase for which device sent what to which in step `index`; "" if nothing is recorded."""
     step = trace.steps[index]
     cut = any(len(cells) > 1 for cells in step.holds)
     return several([_moved(m, cut) for m in step.moves]) if step.moves else ""

@@ -1,4 +1,4 @@
-"""Record what is done when, in lanes: spans that a program records while it runs, or a table of ticks and stages.
+"""Record what is done when, in lanes: from spans that a running program records, or a table of ticks and stages.
 
 line = Timeline(["host", "device"], "milliseconds")
 line.span(0, 0.0, 1.5, "1")
@@ -21,7 +21,7 @@ WIDE, TALL, ROW, TOP, TICK = 250.0, 22.0, 30.0, 6.0, 24.0  # the time; a span; l
 
 @dataclass(frozen=True)
 class Span:
-    """An activity in a lane from `start` to `end`. colour: that of a shard, or None. open: its end is unknown."""
+    """An activity in a lane from `start` to `end`. colour: as of a shard, or None. open: whether its end is unknown."""
 
     lane: int
     start: float
@@ -35,8 +35,8 @@ class Span:
 class Timeline:
     """A record of what was done in named lanes.
 
-    unit: that of the time, such as "milliseconds"; "" for ticks. spans: what was done. steps: for each frame, the time
-    up to which it shows the spans, and its sentence.
+    unit: of time, such as "milliseconds"; "" for ticks. spans: what was done. steps: for each frame, the time up to
+    which it shows the spans, and its sentence.
     """
 
     lanes: Sequence[str]
@@ -62,15 +62,15 @@ class Timeline:
 
     @property
     def end(self) -> float:
-        """Return the time at which the last span, or step, ends."""
+        """Return the time at which the last span or step ends."""
         return max([s.end for s in self.spans] + [time for time, _ in self.steps])
 
 
 def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timeline:
     """Make a timeline of table[tick][stage]: a label, or None or "" if the stage is idle.
 
-    The number in a label is its colour. Labels that begin with letters other than the first label's, such as B3 next to
-    F3, have a pattern. lanes: names of the stages, by default "stage 0" and so on.
+    The number in a label is its colour. Labels whose letters differ from those of the first label, such as B3 after F3,
+    have a pattern. lanes: names of the stages, by default "stage 0" and so on.
     """
     ticks = [["" if c is None else str(c) for c in tick] for tick in table]
     stages = len(ticks[0]) if ticks else 0
@@ -94,7 +94,7 @@ def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timel
 
 
 def canvas(line: Timeline, index: int) -> Canvas:
-    """Draw the frame of step `index`: what was done up to then. All frames of one timeline have the same size."""
+    """Draw the frame of step `index`: what was done by then. All frames of one timeline have the same size."""
     drawn, until, table = Canvas(), line.steps[index][0], not line.unit
     left = max(text_width(name, 12) for name in line.lanes) + 12
     first = min(s.start for s in line.spans)
@@ -136,7 +136,7 @@ STYLE = (
 
 
 def done(line: Timeline, index: int) -> Phrase:
-    """Describe what was done in each lane up to step `index`, in words."""
+    """Return a phrase for what was done in each lane by step `index`."""
     until, each = line.steps[index][0], []
     for lane, name in enumerate(line.lanes):
         spans = sorted((s for s in line.spans if s.lane == lane and s.start < until), key=lambda s: s.start)

@@ -41,7 +41,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Step:
-    """The end of a step. holds: cells of each device. moves: sent during the step. sent: most bytes of one device."""
+    """The end of a step. holds: cells of each device. moves: during the step. sent: most bytes that a device sent."""
 
     name: str
     holds: tuple[tuple[Cell, ...], ...]
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass
 class Trace:
-    """The steps of `devices` devices. across: number of cells in a line; further cells are in the lines below."""
+    """The steps of `devices` devices. across: number of cells in a line; further cells are on the lines below."""
 
     devices: int
     across: int = 8
@@ -73,8 +73,9 @@ class Trace:
         """Record a step.
 
         name: such as "turn 1". holds: for each device, its cells, or values for `str`. moves: what was sent since the
-        last step. sent: bytes that a device sent since then (default: from the moves). said: its sentence
-        (`minipod.drawing.phrases`; default: its name). ValueError for a step that does not fit the devices.
+        last step. sent: the bytes that a device has sent since then (default: from the moves). said: the step's
+        sentence (`minipod.drawing.phrases`; default: its name). Raises ValueError for a step that does not fit the
+        devices.
         """
         if len(holds) != self.devices or any(len(cells) > CELLS for cells in holds):
             raise ValueError(f"a step needs what each of {self.devices} devices holds, at most {CELLS} cells each")
@@ -88,10 +89,10 @@ class Trace:
 
 
 def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
-    """Trace what each device holds of `x` and of `program(x)`, both sharded over the same devices, and what it sent.
+    """Trace what each device holds of `x` and of `program(x)`, both sharded over the same devices, and what it sends.
 
-    To find whose numbers are in a result, the program runs once for each device, with ones on that device and zeros
-    elsewhere. ValueError for more than 8 devices, or more than 32 numbers on one.
+    To find which devices' numbers are in a result, the program runs once per device, with ones on that device and zeros
+    elsewhere. Raises ValueError for more than 8 devices, or more than 32 numbers on one.
     """
     old, new = _blocks(x), _blocks(program(x))
     reached = [_blocks(program(one)) for one in _ones(x)]

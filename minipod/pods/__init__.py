@@ -5,7 +5,7 @@
     plan.fits, plan.memory, plan.sent, plan.bound    # print(plan) shows a table
     pods.search(program, "v5e:4x4", pods.layouts("v5e:4x4", "data", "model"))    # one plan for each layout
 
-A slice is named by its shape (`v5e:4x4`), or as Cloud names it (`v5e-16`); `2xv5e:4x4` is two slices
+The name of a slice has its shape (`v5e:4x4`), or is Cloud's name (`v5e-16`); `2xv5e:4x4` is two slices
 (`minipod.pods.slices`). `program(mesh)` returns `(function, arguments)`, as for `minipod plan FILE.py:NAME`. Without
 libtpu, a plan that was recorded earlier is returned and says so (`minipod.pods.recorded`).
 

@@ -1,7 +1,7 @@
-"""Describe the devices of a slice that you do not have: a program is traced with meshes and shardings of them.
+"""Describe the devices of a slice that you do not have, so that a program can be traced with meshes of them.
 
-They have the attributes that JAX reads before it compiles. No array can be put on them, and they do not need libtpu;
-the child process that compiles has libtpu's own devices (`minipod.pods.compile_process`).
+The devices have the attributes that JAX reads before it compiles. They cannot hold arrays and do not need libtpu; the
+child process that compiles has libtpu's own devices (`minipod.pods.compile_process`).
 """
 
 import itertools
@@ -35,11 +35,11 @@ class _Client:
 
 @dataclass(frozen=True)
 class Device:
-    """A device of a slice, numbered as libtpu does: along x first, then y, then z; with several slices, from 100000 in
+    """A device of a slice, numbered as in libtpu: along x first, then y, then z; with several slices, from 100000 in
     the first, from 200000 in the second.
 
-    coords: (x, y, z) of its chip in its slice. core_on_chip: its number on that chip. process_index: that of its host,
-    counted from the first slice on.
+    coords: (x, y, z) of its chip in its slice. core_on_chip: its number on that chip. process_index: number of its
+    host, counted from the first slice on.
     """
 
     id: int
@@ -70,7 +70,7 @@ class Device:
 
 
 def devices(name: str) -> list[Device]:
-    """Return all devices of a slice, or of several, in the order of their numbers. ValueError for an unknown name."""
+    """Return all devices of one or several slices, ordered by number. Raises ValueError for an unknown name."""
     of = slice_of(name)
     x, y, z = (*of.shape, 1, 1)[:3]
     wide = max(x // 2, 1)  # a host has 2 × 2 chips
@@ -93,17 +93,17 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
 
     If each mesh axis can take whole axes of the torus, neighbours on the mesh are neighbours on the torus;
     `minipod.torus` has the rule. (`jax.make_mesh` on real chips forms the same groups where the torus leaves no choice;
-    for eight chips of v5e it has an order of its own, in which part of such a mesh is not part of the torus.) Other
-    sizes, such as data=8, model=2, are laid out as by
+    for eight chips of v5e it has its own order, in which part of such a mesh is not part of the torus.) Other sizes,
+    such as data=8, model=2, are laid out as by
     `jax.experimental.mesh_utils.create_device_mesh(…, allow_split_physical_axes=True)`. Then the groups along an axis
     may not be boxes of the torus, and the time of their collectives has only a lower bound.
 
-    Over several slices, such as `2xv5e:4x4`, the first axes cross them: those whose sizes multiply to the number of
-    slices. The last of these may cross with part of its size: with data=8, model=4, data is over two slices, and over 4
-    chips in each.
+    If there are several slices, such as `2xv5e:4x4`, the first axes cross them: those whose sizes multiply to the
+    number of slices. The last of these may cross with part of its size: with data=8, model=4, data covers two slices
+    and 4 chips in each.
 
-    ValueError for an unknown name, for sizes that do not multiply to the number of devices, and if no axes can cross
-    the slices.
+    Raises ValueError for an unknown name, for sizes that do not multiply to the number of devices, and if no axes can
+    cross the slices.
     """
     of = slice_of(name)
     product = " × ".join(map(str, axes.values())) or "no axes"
@@ -117,9 +117,9 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
 
 
 def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
-    """Return the number of slices that each axis crosses: `[2, 1]` for two slices and data=8, model=4.
+    """Return the number of slices that each axis crosses: `[2, 1]` for data=8, model=4 on two slices.
 
-    ValueError if the first axes do not multiply to the number of slices, or to a multiple of it.
+    Raises ValueError if the first axes do not multiply to the number of slices, or to a multiple of it.
     """
     over, left = [], on.count
     for size in axes.values():
@@ -145,14 +145,14 @@ def _laid(on: Slice, every: np.ndarray, axes: Mapping[str, int]) -> np.ndarray:
 
 
 def mesh_of(name: str, numbers: Sequence[int], axes: Mapping[str, int]) -> Mesh:
-    """Make a mesh of the devices of a slice with these numbers, in this order."""
+    """Make a mesh of the devices of a slice that have these numbers, in this order."""
     every = {device.id: device for device in devices(name)}
     grid = np.array([every[i] for i in numbers], dtype=object).reshape([*axes.values()])
     return Mesh(grid, tuple(axes), axis_types=(AxisType.Auto,) * len(axes))
 
 
 def slice_of_mesh(mesh: Any) -> Slice | None:
-    """Return the slice to which a mesh's devices belong; None for other devices."""
+    """Return the slice to which the devices of `mesh` belong; None for other devices."""
     if not isinstance(mesh, jax.sharding.Mesh):
         return None
     first = next(iter(mesh.devices.flat), None)

@@ -1,7 +1,7 @@
-"""Estimate how long a step takes: arithmetic, memory and network each alone, and by the compiler's schedule.
+"""Estimate how long a step takes: arithmetic, memory and network, each alone, and all by the compiler's schedule.
 
-`seconds` has the figures, what is missing in them, and how much that could change. `estimate` lies between the longest
-of the three and their sum.
+`seconds` returns the times, what is missing in them, and how much that could change. `estimate` lies between the
+longest of the three and their sum.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +82,7 @@ def estimate(program: Program, chip: Chip, mesh: Any, unknown: int = 1) -> Timel
 
 
 def machine(chip: Chip, mesh: Any) -> Machine:
-    """Model a chip of a mesh at its peaks."""
+    """Return a model of a chip in `mesh` that works at its peaks."""
     carrier, shape = chip.carrier, dict(mesh.shape)
     torus = torus_of(mesh, carrier.closes) if carrier.shape == "torus" else None
     return Machine(

@@ -1,9 +1,9 @@
 """Compile in a separate process, which loads libtpu and answers each request with one line of JSON.
 
 `python -m minipod.pods.compile_process PARENT` reads one request per line from standard input. To standard output it
-writes a line for each finished step, `{"step": …, "seconds": …}`, and for what the program prints, `{"printed": …}`;
-then the answer. A request names the program of a file, which is compiled ahead of time as JAX does (`direct`), or
-contains a program in the format of `jax.export`.
+writes a line for each finished step, `{"step": …, "seconds": …}`, and for anything the program prints,
+`{"printed": …}`; then the answer. A request names the program of a file, which is compiled ahead of time as JAX does
+(`direct`), or contains a program in the format of `jax.export`.
 """
 
 import base64
@@ -63,8 +63,8 @@ def of_file(
     """Compile the program of a file. program: further arguments of `direct.compiled`.
 
     text: file for the program's text. save: file for the compiled program, or None. Returns what `of_export` does, or
-    `{"mistake": sentence}` for a mistake of the user's; and, also if the program does not fit, `axes`, `types` and
-    `devices` (their numbers) of its mesh, and the `files` that it depends on.
+    `{"mistake": sentence}` for a mistake of the user's. Even if the program does not fit, the result has `axes`,
+    `types` and `devices` (their numbers) of its mesh and the `files` that it depends on.
     """
     import jax
 
@@ -91,7 +91,7 @@ def of_file(
 
 
 def placed(mesh: Any) -> Answer:
-    """Turn a mesh into data: `axes` (name → size), `types` of the axes, and the numbers of its `devices`."""
+    """Turn a mesh into data: `axes` (name → size), `types` of the axes and numbers of the `devices`."""
     return {
         "axes": dict(mesh.shape),
         "types": [kind.name for kind in mesh.axis_types],
@@ -109,7 +109,7 @@ def of_export(
     types: list[str],
     donated: list[int],
 ) -> Answer:
-    """Compile an exported program (base64) for devices of a topology, given by their numbers, in a mesh of these axes.
+    """Compile an exported program (base64) for the topology's devices with these numbers, in a mesh of `axes`.
 
     Returns `{"memory": {…}, "text": …, "silent": …}` with bytes for each device; `{"full": message}` if the program
     does not fit; `{"error": message}` if the compiler refuses it for another reason. If the compiler cannot print the
@@ -159,14 +159,14 @@ def topology_devices(platform: str, topology: str, options: dict[str, str]) -> l
 
 
 def refused(error: Exception) -> Answer:
-    """Return {"full": message} if the device's memory is too small; else, or for VMEM, {"error": message}."""
+    """Return {"full": message} if the device's memory is too small, {"error": message} for other errors or VMEM."""
     message = str(error)
     full = "RESOURCE_EXHAUSTED" in message and "vmem" not in message.lower()
     return {"full" if full else "error": message}
 
 
 def described(ready: Any) -> Answer:
-    """Return what a compiled program reports: `memory`, bytes per device, `text`, or why it has none, `silent`."""
+    """Return what a compiled program reports: `memory` (bytes per device) and `text`, or `silent` (why it has none)."""
     stats = ready.memory_analysis()
     memory = {name: getattr(stats, f"{name}_size_in_bytes", None) for name in (*MEMORY, *HOST)}
     memory["peak"] = getattr(stats, "peak_memory_in_bytes", None)

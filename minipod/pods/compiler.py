@@ -2,8 +2,8 @@
 
 The program is traced in this process, on a mesh of `minipod.pods.absent`, and sent to the child in the format of
 `jax.export`. So a function defined in a notebook can be compiled like one in a file, the process with libtpu runs no
-code of the user's notebook, and JAX may have started here with any devices. libtpu aborts its process for names that it
-does not know, and sometimes for a fault of its own: then only the child is lost, and the error is one sentence.
+code of the user's notebook, and JAX may have started here with any devices. libtpu aborts its process for unknown
+names, and sometimes because of its own faults: then only the child is lost, and the error is one sentence.
 """
 
 import base64
@@ -46,7 +46,7 @@ class Missing(OSError):
 
 
 def missing(platform: str) -> list[str]:
-    """Return the packages that `pip install` needs before anything can be compiled for "tpu" or "cuda"; [] if none."""
+    """Return the packages to be installed with pip before anything can be compiled for "tpu" or "cuda"; [] if none."""
     lacking = [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
     return [f"{name}=={jax.__version__}" if name.startswith("jax-") else name for name in lacking]
 
@@ -63,11 +63,11 @@ _CALLS_BACK = (
 
 @dataclass(frozen=True)
 class Traced:
-    """A program, traced for a slice: what the child compiles.
+    """A program, traced for a slice, that the child compiles.
 
-    name: by which the user asked for it. function: its own name. mesh: that of its arguments' shardings. leaves: its
-    arguments, flat, as ShapeDtypeStructs with shardings. donated: which of them are. flat: the program as a function of
-    the leaves. source: the file that defines the function, if it is one.
+    name: by which the user asked for it. function: its own name. mesh: of its arguments' shardings. leaves: its
+    arguments, flat, as ShapeDtypeStructs with shardings. donated: indices of donated leaves. flat: the program as a
+    function of the leaves. source: the file that defines the function, if it is one.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Traced:
     source: Path | None
 
     def exported(self) -> bytes:
-        """Return the program in the format of `jax.export`. RuntimeError, in one sentence, if it cannot be exported."""
+        """Return the program in the format of `jax.export`. Raises RuntimeError if it cannot be exported."""
         from jax import export
 
         jitted = jax.jit(self.flat, donate_argnums=self.donated)
@@ -96,9 +96,9 @@ class Traced:
 
 
 def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Traced:
-    """Trace `function` for arguments of which at least one has a NamedSharding on a mesh of `minipod.pods.mesh`.
+    """Trace `function` for arguments, at least one of which has a NamedSharding on a mesh of `minipod.pods.mesh`.
 
-    The other arguments may be numbers, arrays of this machine, and static arguments of the jit. ValueError if no
+    The other arguments may be numbers, arrays on this machine, or static arguments of the jit. Raises ValueError if no
     argument has such a sharding, or two lie on different meshes; errors of the function itself are passed on.
     """
     mesh = _mesh_of((arguments, keywords))
@@ -121,7 +121,7 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
 
 
 class Child:
-    """A process with a compiler, which compiles one program after another. It starts at once and ends with this one."""
+    """A process that compiles one program after another. It starts at once and ends with this process."""
 
     def __init__(self, platform: str, kept: tuple[str, ...] = ()) -> None:
         """kept: environment variables that are passed on to the compiler."""
@@ -143,10 +143,10 @@ class Child:
         self._reader = json_lines.Reader(self._answers.fileno())
 
     def ask(self, traced: Traced) -> dict[str, Any]:
-        """Ask the compiler about a program; return what it says: see `minipod.pods.compile_process.of_export`.
+        """Let the child compile a program; return the answer of `minipod.pods.compile_process.of_export`.
 
-        RuntimeError, in one sentence, if the compiler refuses the program, or dies; TimeoutError after `LIMIT` seconds.
-        After the last two the child is gone.
+        Raises RuntimeError if the compiler refuses the program or dies; TimeoutError after `LIMIT` seconds. After the
+        last two, the child is gone.
         """
         request = {
             "program": base64.b64encode(traced.exported()).decode(),
@@ -159,10 +159,10 @@ class Child:
         return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing)
 
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
-        """Ask the compiler about the program `name` of a file: see `compile_process.of_file`. Errors: as of `ask`.
+        """Let the child compile the program `name` of a file, by `compile_process.of_file`. Raises the errors of `ask`.
 
-        limit: seconds. tell: called with each line before the answer, `{"step": …, "seconds": …}` or `{"printed": …}`.
-        ValueError, in one sentence, for a mistake in the user's program.
+        limit: seconds. tell: is called with each line before the answer, `{"step": …, "seconds": …}` or
+        `{"printed": …}`. Raises ValueError for a mistake in the user's program.
         """
         request = {**_place(on), "on": str(on), "name": name, **more}
         answer = self._answer(request, f"{name} for {on}", limit, tell)
@@ -202,7 +202,7 @@ class Child:
 
 
 def versions(platform: str = "tpu") -> dict[str, str]:
-    """Return the versions of JAX and of the compiler's package, which has to be installed."""
+    """Return the versions of JAX and of the compiler's package, which must be installed."""
     name = _installed(NEEDED[platform][0])[0].replace("_", "-")
     return {"jax": jax.__version__, name: version(name)}
 

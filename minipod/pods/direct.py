@@ -1,4 +1,4 @@
-"""Compile the program of a file ahead of time, as JAX does: on the devices of a topology, by the user's own jit.
+"""Compile a program in a file ahead of time, as JAX does: on the devices of a topology, by the user's own jit.
 
 This runs only in the process that loads libtpu (`compile_process`). So callbacks, compiler options, layouts, host
 memory and kernels are compiled as they would be on the slice; `jax.export` cannot write all of these.
@@ -35,9 +35,9 @@ def compiled(
     """Compile the program of `file`; return it and its mesh.
 
     axes, types: of the mesh that `name` is called with; axes None: it makes its own. devices: of the topology. options:
-    of XLA, by name. step: called with the name of each finished step and its seconds.
-    Mistake, in one sentence, for a mistake of the user's. Errors of the compiler are passed on, with the attributes
-    `mesh`, the program's, and `largest`, its largest arrays.
+    of XLA, by name. step: is called with the name of each finished step and its seconds.
+    Raises Mistake for a mistake of the user's. Errors of the compiler are passed on, with the program's mesh and
+    largest arrays as attributes `mesh` and `largest`.
     """
     folder = Path(file).resolve().parent
     mesh = None if axes is None else _mesh(on, axes, types, devices)

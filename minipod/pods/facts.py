@@ -67,7 +67,7 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
 def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
     """Estimate the seconds of a step by the program's schedule, and how long the core waits for memory and network.
 
-    None if a figure is missing: `read` has the reason for the text, `minipod.pods.bounds` for the chip.
+    None if a figure is missing: `read` returns the reason if the text lacks it, `minipod.pods.bounds` if the chip does.
     """
     try:
         step = estimate(program, chip(on.generation.chip), mesh, passes or 1)
@@ -82,8 +82,8 @@ def read(
     """Read all facts from a compiled program; `silent` is the reason for the first part that cannot be read.
 
     flops, moved, from_host, to_host, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives,
-    overlaps: those of the program. A loop of unknown length counts, in FLOPs, bytes and the collectives' `times`, its
-    greatest length if that is known, otherwise `passes` times, otherwise once. `loops` has the number of such loops,
+    overlaps: those of the program. In FLOPs, bytes and the collectives' `times`, a loop of unknown length counts with
+    its greatest length if that is known, else `passes` times, else once. `loops` has the number of such loops,
     {"at most": 1, "once": 2} or {"64 times": 2}.
     axes: of the mesh. numbers: of the devices of several slices, in the mesh's order.
     """
@@ -123,7 +123,7 @@ def _kept(c: Collective) -> dict[str, Any]:
 
 
 def collective(kept: Mapping[str, Any], axes: Mapping[str, int]) -> Collective:
-    """Make a collective from the data of `_kept`, for a mesh of these axes."""
+    """Make a Collective from `kept`, the data that a recording has of it, for a mesh of `axes`."""
     along = None if kept["axes"] is None else tuple(kept["axes"])
     groups = kept.get("groups")
     groups = rows(axes, along or ()) if groups is None else tuple(tuple(group) for group in groups)

@@ -15,8 +15,8 @@ def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
     """Return `{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`: at most `COUNT` arguments,
     and at most `COUNT` values that the program computes, largest first.
 
-    Bytes of arguments are those of one device, by their shardings. Values are whole, since the compiler's choice of
-    their sharding is not known; they are sorted as if all `devices` shared them. jaxpr: None if there is none.
+    Bytes of arguments are those of one device, by their shardings. Values count whole, since the compiler's choice of
+    their sharding is not known; they are sorted as if all `devices` shared them. jaxpr: may be None.
     """
     leaves = [
         (jax.tree_util.keystr(path), leaf, _bytes(leaf))

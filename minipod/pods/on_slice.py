@@ -1,6 +1,6 @@
-"""Let `jax.devices()`, `jax.default_backend()` and the like answer as on the slice for which a program is compiled.
+"""Make `jax.devices()`, `jax.default_backend()` and the like answer as on the slice for which a program is compiled.
 
-So a program that asks them makes the slice's mesh and takes its kernels for TPUs, as it would on the slice. Anything
+A program that calls them thus makes the slice's mesh and chooses kernels for TPUs, as it would on the slice. Anything
 that it computes before it is compiled is computed on this machine's CPU.
 """
 
@@ -19,9 +19,9 @@ from jax.sharding import AxisType
 
 @contextlib.contextmanager
 def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
-    """Let JAX answer for these devices of a topology; yield a list of the meshes that `jax.set_mesh` is called with.
+    """Make JAX answer for these devices of a topology; yield a list of the meshes that `jax.set_mesh` is called with.
 
-    `jax.set_mesh` of Auto axes sets the mesh without its devices, so that values can still be computed here.
+    For Auto axes, `jax.set_mesh` sets the mesh without its devices, so that values can still be computed here.
     """
     meshes: list[Any] = []
     mine = [device for device in devices if device.process_index == 0]

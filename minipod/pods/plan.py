@@ -1,4 +1,4 @@
-"""Make a plan: what a program would need on a slice and how long it takes, from the compiler and chip figures."""
+"""Make a plan: what a program would need on a slice and how long it would take, by the compiler and chip figures."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ class Plan:
 
     memory: bytes by name: arguments, outputs, aliased (outputs that reuse donated arguments), temporaries, peak, limit;
         None if the compiler gives no figure.
-    full: the compiler's message if the program does not fit; largest: its largest arrays then (`pods.largest`).
+    full: the compiler's message if the program does not fit; largest: its largest arrays in that case (`pods.largest`).
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated.
     from_host, to_host: bytes read from the host's memory, and written to it.
     collectives, overlaps: those of the compiled program, `minipod.hlo.ops` and `minipod.hlo.overlap`.
-    silent: the reason if flops, moved and collectives are None.
+    silent: the reason why flops, moved and collectives are None, if they are.
     unseen, loops, kernels_sent: what these figures leave out (`minipod.pods.facts.read`).
-    estimate: seconds by the program's own schedule, and the part that the core waits (`minipod.pods.facts.estimated`).
-    versions: those of JAX and libtpu. text: the compiled program. recorded: compiled earlier, on another machine.
+    estimate: seconds by the program's own schedule, and the waits of the core (`minipod.pods.facts.estimated`).
+    versions: of JAX and libtpu. text: the compiled program. recorded: whether it was compiled on another machine.
     kept: date of the compilation, if the plan came from the cache.
     """
 
@@ -72,10 +72,10 @@ class Plan:
 
     @cached_property
     def sent(self) -> dict[str, int] | None:
-        """Return the bytes that a device sends along each mesh axis, in all runs; of branches, the costliest counts.
+        """Return the bytes that a device sends along each mesh axis in all runs, with the costliest branches.
 
-        A collective over several axes counts as one collective after the other, the first with all of its bytes. None
-        if the compiler gave no text, or a loop has an unknown length.
+        A collective over several axes counts as one collective per axis, the first with all of its bytes. None if the
+        compiler gave no text or a loop has an unknown length.
         """
         if self.collectives is None or any(c.times is None for c in self.collectives):
             return None
@@ -98,7 +98,7 @@ class Plan:
         return self.seconds.bound
 
     def data(self) -> dict[str, Any]:
-        """Return the JSON object of `minipod plan --json`; None in place of a missing figure."""
+        """Return the object of `minipod plan --json`, with None for missing figures."""
         seconds = self.seconds
         return {
             "fits": self.fits,
@@ -112,7 +112,7 @@ class Plan:
         }
 
     def table(self) -> Table:
-        """Return a table of two columns: names and figures."""
+        """Return a table with two columns: names and figures."""
         return Table(("", self.title), tuple(self._rows()), left=(0,), kind="plan")
 
     @property
@@ -123,7 +123,7 @@ class Plan:
 
     @property
     def notes(self) -> list[str]:
-        """Return the sentences below the table: the compiler's message, missing figures and why, the plan's origin."""
+        """Return the sentences below the table: the compiler's message, why figures are missing, the plan's origin."""
         lines = [self.full] if self.full else []
         if self.largest:
             lines.append(f"largest: {'; '.join(map(_described, self.largest))}")
@@ -200,7 +200,7 @@ def plan(
     recorded: bool = False,
     text: str | None = None,
 ) -> Plan:
-    """Make a plan from `facts`."""
+    """Make a plan from `found`, the result of `facts`."""
     axes = dict(mesh.shape)
     kept = found["collectives"]
     return Plan(

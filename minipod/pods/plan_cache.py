@@ -1,8 +1,8 @@
 """Cache the plans that were made on this machine.
 
 A plan is valid as long as everything that it depends on is unchanged: the arguments of the command, the environment,
-and the size and modification time of every file that the program imported or read. It is looked up before JAX is
-imported, so a cached plan takes a moment.
+and the size and modification time of every file that the program imported or read. The cache is read before JAX is
+imported, so a cached plan takes only a moment.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def key(*arguments: Any) -> str:
 
 
 def find(name: str) -> dict[str, Any] | None:
-    """Return the entry that `keep` stored, with its date in "when"; None if missing, or a file has changed since."""
+    """Return the entry that `keep` stored, with its date as "when"; None if missing or if a file has changed."""
     try:
         entry = json.loads((folder() / f"{name}.json").read_text("utf-8"))
         same = all(_stamp(Path(path)) == stamp for path, stamp in entry["made_of"].items())
@@ -45,7 +45,7 @@ def find(name: str) -> dict[str, Any] | None:
 
 
 def keep(name: str, files: list[str], entry: dict[str, Any]) -> None:
-    """Store a plan that depends on these files; nothing happens if the cache cannot be written."""
+    """Store a plan that depends on `files`; do nothing if the cache cannot be written."""
     minipod = [str(path) for path in _OWN.rglob("*.py")]
     made_of = {path: stamp for path in sorted({*files, *minipod}) if (stamp := _stamp(Path(path)))}
     when = datetime.now().isoformat(" ", "minutes")
@@ -60,7 +60,7 @@ def keep(name: str, files: list[str], entry: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def reading(files: list[str]) -> Iterator[None]:
-    """Add to a list, when the block ends, the files that this process has imported and those read in the block."""
+    """When the block ends, add to `files` the files that this process has imported and those read in the block."""
     opened: set[str] = set()
     listening = [True]
 

@@ -26,7 +26,7 @@ class Wanted:
     explicit: whether these axes are Explicit. xla: options of the compiler. limit: seconds. passes: number of
     iterations of loops of unknown length. save: file for the compiled program, as
     `jax.experimental.serialize_executable` writes it. dump: file for its text. again: compile even if the plan is in
-    the cache. tell: called with each line of progress, `{"step": …, "seconds": …}` or `{"printed": …}`.
+    the cache. tell: is called with each line of progress, `{"step": …, "seconds": …}` or `{"printed": …}`.
     """
 
     program: str
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def run(wanted: Wanted) -> "Plan":
-    """Make the plan. ValueError or OSError, in one sentence, for every mistake."""
+    """Make the plan. Raises ValueError or OSError, with one sentence, for any mistake."""
     file, name, axes = checked(wanted)
     key = plan_cache.key(
         str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla), wanted.passes
@@ -142,7 +142,7 @@ def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
 
 
 def prepared(program: str, on: str, mesh: str) -> "Traced":
-    """Return the program of a file, traced in this process for a slice, to find its recording. Errors: as of `run`."""
+    """Return a program traced in this process for a slice, to find its recording. Raises the errors of `run`."""
     file, name, axes = checked(Wanted(program, on, mesh))
     import jax
 
@@ -159,7 +159,7 @@ def prepared(program: str, on: str, mesh: str) -> "Traced":
 
 
 def options_of(settings: list[str]) -> dict[str, str]:
-    """Parse `["xla_tpu_x=1"]` into {"xla_tpu_x": "1"}, with or without dashes. ValueError for anything else."""
+    """Parse `["xla_tpu_x=1"]` into {"xla_tpu_x": "1"}, with or without dashes. Raises ValueError for anything else."""
     options = {}
     for setting in settings:
         pair = re.fullmatch(r"-*([A-Za-z]\w*)=(.*)", setting)
@@ -170,7 +170,7 @@ def options_of(settings: list[str]) -> dict[str, str]:
 
 
 def axes_of(text: str) -> dict[str, int]:
-    """Parse `data=4,model=4` into {"data": 4, "model": 4}. ValueError for anything else."""
+    """Parse `data=4,model=4` into {"data": 4, "model": 4}. Raises ValueError for anything else."""
     axes: dict[str, int] = {}
     for part in text.split(","):
         pair = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(\d+)\s*", part)

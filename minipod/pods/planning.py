@@ -1,4 +1,4 @@
-"""Make plans: one, or one for each of several meshes, several at a time."""
+"""Make plans: for one mesh, or for several meshes, a few at a time."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ Program = Callable[[Any], tuple[Callable[..., Any], Sequence[Any]]]
 
 
 def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
-    """Compile `function`, jitted or not, for the slice on whose mesh the arguments lie. Nothing runs.
+    """Compile `function`, jitted or not, for the slice of its arguments' mesh, without running it.
 
     arguments: those of the function, with a `jax.ShapeDtypeStruct` in place of each array; at least one has a
         NamedSharding on a `minipod.pods.mesh`. Donated arguments count once.
@@ -41,9 +41,9 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
 
 @contextlib.contextmanager
 def warm(platform: str = "tpu") -> Iterator[None]:
-    """Let `compile` use one compiler in this block, which starts once: useful for one program at many batch sizes.
+    """Let `compile` use a single compiler, started once, in this block: useful for one program at many batch sizes.
 
-    platform: "tpu" or "cuda"; a program for the other one still gets a compiler of its own. The compiler ends with the
+    platform: "tpu" or "cuda"; a program for the other platform still gets its own compiler. The compiler ends with the
     block, or with the first program that kills it: then every further `compile` of the block raises.
     """
     try:
@@ -60,9 +60,9 @@ def warm(platform: str = "tpu") -> Iterator[None]:
 
 
 def make(traced: Traced, folder: Path | None = None, child: Child | None = None) -> Plan:
-    """Plan a traced program. folder: that of its recordings (default: the folder of its file).
+    """Plan a traced program. folder: where its recordings are (default: the folder of its file).
 
-    child: the compiler to use; by default a new one, for this program only.
+    child: the compiler to use; by default a new one for this program only.
     """
     folder = folder or (traced.source.parent if traced.source else None)
     try:
@@ -75,7 +75,7 @@ def make(traced: Traced, folder: Path | None = None, child: Child | None = None)
 
 
 def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any], str | None]:
-    """Compile a traced program: return its facts, as `facts.facts`, and its text. Missing without libtpu."""
+    """Compile a traced program; return its `facts.facts` and its text. Raises Missing without libtpu."""
     if child is None:
         with Child(traced.on.generation.platform) as new:
             return compiled(traced, new)
@@ -86,10 +86,10 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
-    """Return all meshes with these axis names whose axes take whole axes of a slice's torus, as dicts of sizes.
+    """Return all meshes with these axis names in which each takes whole axes of a slice's torus, as dicts of sizes.
 
     They are sorted by the size of the first axis, the largest first: `[{"data": 16, "model": 1}, {"data": 4, …}, …]`.
-    If `on` is several slices, the first axes cross slices. A host of GPUs has no torus, so any sizes will do.
+    If `on` is several slices, the first axes cross slices. A host with GPUs has no torus, so all sizes are possible.
     """
     slice_ = slice_of(on)
     if slice_.generation.platform == "cuda":
@@ -114,8 +114,9 @@ def _sizes(whole: int, count: int) -> list[list[int]]:
 def search(program: Program, on: str, meshes: Sequence[Mapping[str, int]], at_once: int | None = None) -> list[Plan]:
     """Plan `program` for each of several meshes of a slice, in the order given.
 
-    program: takes a mesh and returns (function, arguments). meshes: axis name → size. at_once: how many programs are
-    compiled at the same time (default: one per core of this machine, at most 4; each takes about half a GiB).
+    program: takes a mesh and returns (function, arguments). meshes: dicts of axis name → size. at_once: how many
+    programs are compiled at the same time (default: one per core of this machine, at most 4; each takes about half a
+    GiB).
     Raises the same errors as `compile`.
     """
     traced = []

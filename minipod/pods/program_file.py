@@ -1,6 +1,6 @@
-"""Import the user's file, call its `NAME(mesh)`, and take what that returns.
+"""Import the user's file, call its `NAME(mesh)`, and check what that returns.
 
-Whatever goes wrong in the user's code becomes one sentence, with the line of the user's file.
+Any error in the user's code becomes one sentence with the line in the user's file.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class Made:
 
 
 def imported(file: Path, name: str) -> Callable[..., Any]:
-    """Return the function `name` of a file. Mistake if the file cannot be imported, or has no such function."""
+    """Return the function `name` of a file. Raises Mistake if the file cannot be imported or lacks the function."""
     folder = file.resolve().parent
     sys.path.insert(0, str(folder))  # as when it is run
     _set_aside(folder)
@@ -54,7 +54,7 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
 
 
 def made_by(function: Callable[..., Any], name: str, folder: Path, *mesh: Any) -> Made:
-    """Call the user's function with the mesh, if there is one. Mistake if it fails or returns something else."""
+    """Call the user's function with the mesh, if there is one. Raises Mistake if it fails or returns no program."""
     with as_mistake(f"{name}({'mesh' if mesh else ''}) failed", folder):
         given = function(*mesh)
     if hasattr(given, "lower") or hasattr(given, "compile"):
@@ -78,7 +78,7 @@ def _listed(arguments: Any) -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def as_mistake(what: str, folder: Path) -> Iterator[None]:
-    """Turn an error in the user's program into a Mistake of one sentence, with the last line of it in `folder`."""
+    """Turn an error in the user's program into a Mistake: one sentence, with the last line of the error in `folder`."""
     try:
         yield
     except (Exception, SystemExit) as error:

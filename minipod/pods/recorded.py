@@ -1,8 +1,8 @@
-"""Find plans that were compiled earlier, for machines without libtpu: `plans.json`, next to the program's file.
+"""Find plans that were compiled earlier, for machines without libtpu, in `plans.json` next to the program's file.
 
-`save` writes what `entry` makes of each compiled program. A recording is found by slice, mesh, arguments, and the
-program as JAX traces it. Another version of JAX may trace the same program differently: then the recording with the
-program's name is taken, and the plan says which versions made it.
+`save` writes the entry that `entry` makes for each compiled program. A recording is found by slice, mesh, arguments and
+the program as JAX traces it. A different version of JAX may trace the same program differently: then the recording with
+the program's name is used, and the plan says which versions made it.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ class Stale(RuntimeError):
 
 
 def place(traced: Traced) -> str:
-    """Describe slice, mesh, and a hash of devices and arguments of a program: `v5e:2x2, data=4: HASH`."""
+    """Return the slice, the mesh, and a hash of devices and arguments of a program: `v5e:2x2, data=4: HASH`."""
     axes = ", ".join(f"{name}={size}" for name, size in traced.mesh.shape.items())
     arguments = [f"{a.dtype}{list(a.shape)}@{(*a.sharding.spec,)}" for a in traced.leaves]
     devices = [device.id for device in traced.mesh.devices.flat]
@@ -37,12 +37,12 @@ def place(traced: Traced) -> str:
 
 
 def names(traced: Traced) -> list[str]:
-    """Return the names of a program: that by which it was asked for, and its function's."""
+    """Return the names of a program: the one that the user asked for, and its function's."""
     return [*dict.fromkeys((traced.name, traced.function))]
 
 
 def digest(traced: Traced) -> str:
-    """Hash the traced program, without the parts that differ from run to run: addresses, and the order of sets."""
+    """Hash the traced program without the parts that differ from run to run: addresses and the order of sets."""
     text = re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr))
     return _sum(NAMES.sub(lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text))
 
@@ -50,7 +50,7 @@ def digest(traced: Traced) -> str:
 def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
     """Return the recording of a program: `{"facts": …, "versions": …}`.
 
-    Raises Missing if nothing is recorded for its slice, mesh and arguments, Stale if the recording is of another
+    Raises Missing if nothing is recorded for its slice, mesh and arguments, Stale if the recording is of a different
     program.
     """
     entries = [e for e in load(folder) if e["place"] == place(traced)] if folder else []
@@ -84,7 +84,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
 
 
 def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:
-    """Return a program's recorded plans on a slice: the one for the mesh of these axes or, without axes, all."""
+    """Return a program's recorded plans on a slice: only for the mesh with these axes or, without axes, all."""
     plans, on = [], str(slice_of(on))
     for each in load(folder):
         slice_name, _, rest = each["place"].partition(", ")
@@ -102,7 +102,7 @@ def entry(traced: Traced, facts: dict[str, Any], versions: dict[str, str]) -> di
 
 
 def save(entries: list[dict[str, Any]], folder: Path) -> None:
-    """Write the folder's `plans.json`: these recordings, one per line."""
+    """Write these recordings into the folder's `plans.json`, one per line."""
     lines = [json.dumps(each, separators=(",", ":")) for each in entries]
     (folder / FILE).write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 

@@ -3,8 +3,8 @@
 Names are checked here, because libtpu aborts the process for a name that it does not know. The shapes are those that
 Google Cloud offers, up to a whole pod: docs.cloud.google.com/tpu/docs/v4, v5e, v5p, v6e and tpu7x. In three dimensions,
 a slice larger than 4 × 4 × 4 is any box of such cubes (Cloud gives one slice at most 6144 of a v5p pod's 8960 chips).
-Cloud's own names have a number: of chips for v5e and v6e, of TensorCores, two per chip, for v4, v5p and 7x. The shape
-is the most compact one for that number, as on those pages: `v5p-128` is `v5p:4x4x4`.
+Cloud's own names have a number: that of chips for v5e and v6e, or that of TensorCores, two per chip, for v4, v5p and
+7x. The shape is the most compact one for that number, as on those pages: `v5p-128` is `v5p:4x4x4`.
 
 How much of a chip's memory a program may use is taken from libtpu's out-of-memory messages. `h100:8` is a host with
 eight GPUs, joined by switches.
@@ -25,11 +25,11 @@ _NAME = re.compile(r"(?:([0-9]+)x)?(?:tpu)?([a-z0-9]+)(?::(.*)|-([0-9]+))?")
 class Generation:
     """A TPU generation, or a GPU.
 
-    kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: those of its slices, in chips.
+    kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: of its slices, in chips.
     pod: chips of the largest slice; in three dimensions, every box of cubes of 4 × 4 × 4 up to it is a slice, too.
     cores: TensorCores per chip, which Cloud counts. devices: JAX's devices per chip.
     limit: GiB of a device's memory that a program may use, according to libtpu 0.0.52.
-    options: what the compiler needs in addition to the name. prefix: that of the name, for libtpu.
+    options: what the compiler needs in addition to the name. prefix: prefix of the name for libtpu.
     platform: "tpu" or "cuda", as for `jax.export`.
     """
 
@@ -88,7 +88,7 @@ class Slice:
 
     @property
     def devices(self) -> int:
-        """Return the number of JAX's devices: one per chip, but two on a chip of 7x."""
+        """Return the number of JAX's devices: one per chip, or two for 7x."""
         return self.chips * self.generation.devices
 
     @property

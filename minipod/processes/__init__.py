@@ -1,6 +1,6 @@
-"""Start other processes: their environment, their end, their output lines, free ports.
+"""Start other processes: their environment, how they end, their lines of output, and free ports.
 
-For programs that start other programs, and leave none behind when they are killed.
+This is for programs that start other programs and leave none behind when they are killed.
 
     >>> from minipod import processes
     >>> processes.try_port(processes.free_port())  # OSError if it is taken

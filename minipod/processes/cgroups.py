@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 
 class Group(NamedTuple):
-    """The folder `place` of a group, below `top`, where its hierarchy is mounted; `place` may be hidden."""
+    """A control group: its folder `place`, which may be hidden, below `top`, where the hierarchy is mounted."""
 
     top: Path
     place: Path
 
     def path(self) -> list[Path]:
-        """Return the folders of this group and of those above it."""
+        """Return the folders of this group and of the groups above it."""
         return [folder for folder in (self.place, *self.place.parents) if folder.is_relative_to(self.top)]
 
 
 def group_of_this_process(root: Path, kind: str, option: str = "", controller: str = "") -> Group | None:
-    """Return the group in the hierarchy that is mounted as `kind` with that option; None if there is none.
+    """Return the group in the hierarchy that is mounted as `kind` with `option`; None if there is none.
 
     kind: cgroup2, or cgroup (version 1), whose hierarchies each have a `controller`
     """

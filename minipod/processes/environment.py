@@ -1,7 +1,7 @@
 """Clean the environment of the processes that we start, so that settings for other programs do not affect them.
 
 The reader's own program keeps all settings, except that a proxy must not come between processes of one machine. The
-programs of the book and the checker get none of the reader's settings of JAX, XLA and Python's warnings.
+programs of the book and the checker get none of the reader's settings for JAX, XLA and Python's warnings.
 """
 
 import os
@@ -23,7 +23,7 @@ def proxies(env: Mapping[str, str] = os.environ) -> list[str]:
 
 
 def without_proxy(env: MutableMapping[str, str], *hosts: str) -> None:
-    """Reach `hosts`, and this machine itself, without a proxy; other hosts as before.
+    """Let programs reach `hosts` and this machine without a proxy, and other hosts as before.
 
     JAX's coordinator speaks gRPC, which would ask the proxy even for 127.0.0.1, and wait for it silently.
     Changes nothing if no proxy is set. Source: grpc/doc/environment_variables.md.
@@ -38,7 +38,7 @@ def without_proxy(env: MutableMapping[str, str], *hosts: str) -> None:
 
 
 def silence_proxy_warning() -> None:
-    """In this process, silence JAX's warning of a hang that can no longer happen. Only if a proxy is set."""
+    """If a proxy is set, silence JAX's warning of a hang that can no longer happen in this process."""
     if proxies():
         import logging
 
@@ -46,14 +46,14 @@ def silence_proxy_warning() -> None:
 
 
 def bending(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the settings that change what JAX does or how Python runs, but not those that describe the cluster."""
+    """Return the settings that change what JAX does or how Python runs, except those that describe the cluster."""
     return {name: value for name, value in env.items() if name.startswith(_BENDING) and not name.startswith(_KEPT)}
 
 
 def cleanse(env: MutableMapping[str, str] = os.environ) -> dict[str, str]:
     """Remove the `bending` settings from `env`, and bypass any proxy; return what was removed, by name.
 
-    Call it before JAX is imported: JAX reads its settings then.
+    Call it before JAX is imported, since JAX reads its settings then.
     """
     left_aside = bending(env)
     for name in left_aside:
@@ -63,7 +63,7 @@ def cleanse(env: MutableMapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def clean(**more: str) -> dict[str, str]:
-    """Return this process's environment, cleansed, with `more`: for children of the book or the checker."""
+    """Return this process's environment, cleansed, plus `more`, for children of the book or the checker."""
     env = dict(os.environ)
     cleanse(env)
     return env | more
@@ -75,5 +75,5 @@ def search_path(env: Mapping[str, str] = os.environ) -> str:
 
 
 def limit_collectives(env: MutableMapping[str, str], seconds: int) -> None:
-    """Limit how long a collective of CPU devices waits for the others; read when JAX's backend starts."""
+    """Set how long a collective of CPU devices waits for the others; JAX's backend reads this when it starts."""
     env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} --xla_cpu_collective_timeout_seconds={seconds}".strip()

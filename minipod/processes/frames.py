@@ -1,4 +1,4 @@
-"""Tell whose code a frame of a stack is: the user's, Python's, or a library's."""
+"""Tell whose code a stack frame is in: the user's, Python's or a library's."""
 
 import sysconfig
 from pathlib import Path
@@ -9,7 +9,7 @@ _LIBRARIES = (*_STANDARD, *_INSTALLED, str(Path(__file__).parents[1]))
 
 
 def is_own(filename: str) -> bool:
-    """Return whether a file named in a traceback is the user's, not Python's, an installed library's or minipod's."""
+    """Return whether a file named in a traceback is the user's own, not of Python, minipod or an installed library."""
     return not filename.startswith(_LIBRARIES)
 
 

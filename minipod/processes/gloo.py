@@ -1,7 +1,8 @@
 """Keep gloo, which carries the collectives of CPU devices, on one address.
 
 JAX lets gloo listen, without any authentication, on whatever this machine's name resolves to: often the network card,
-sometimes nothing or an address that is gone. JAX has no setting for that, but the function it calls takes a `hostname`.
+sometimes nothing or an address that is gone. JAX has no setting for the address, but the function that it calls takes a
+`hostname`.
 """
 
 from functools import partial
@@ -12,7 +13,7 @@ from minipod.processes.imports import once_imported
 
 
 def listen_on(address: str) -> None:
-    """Make gloo listen on `address` only, in this process, whether JAX has been imported or will be."""
+    """Make gloo listen only on `address` in this process, whether JAX has already been imported or not."""
     once_imported("jax", partial(_bind, address))
 
 

@@ -1,8 +1,9 @@
 """Tell whether a process hangs or works: where its main thread is, and whether anything in it computes.
 
 A process that waits for others that are gone is in a call of JAX, and none of the threads that compute for it
-uses the processor. A process that sleeps, or waits for a disk or for a program of its own, is elsewhere. A case that
-remains unclear is not a hang: then the limit ends it. A thread of the program's own that waits in JAX is not noticed.
+uses the processor. A process that sleeps, or waits for a disk or for a program that it started, is elsewhere. An
+unclear case does not count as a hang; the limit ends it. A thread that the program started and that waits in JAX is not
+noticed.
 """
 
 import contextlib
@@ -23,10 +24,10 @@ Frame = tuple[str, int, str]  # file, line, function
 
 
 class Idle:
-    """The time for which something has done no work. used: returns the processor time, in seconds, used so far.
+    """The time for which something has done no work. used: returns the seconds of processor time used so far.
 
-    at_work: returns whether a disk, or others that have the processor, keep it from working at this moment. Time in
-    which the whole machine stands still, the caller included, does not count as idle.
+    at_work: returns whether it is now waiting for a disk or for a processor that others use. Time in which the whole
+    machine stands still, the caller included, does not count as idle.
     """
 
     def __init__(self, used: Callable[[], float], at_work: Callable[[], bool] = lambda: False):
@@ -35,7 +36,7 @@ class Idle:
         self._called_at = self._looked_at = self._worked_at = time.monotonic()
 
     def seconds(self) -> float:
-        """Return the seconds since it was last seen working; call it often, many times in each half second."""
+        """Return the seconds since work was last seen; call this often, many times in each half second."""
         now = time.monotonic()
         if self._before >= 0 and now > self._called_at + ASLEEP:
             self._worked_at += now - self._called_at
@@ -49,7 +50,7 @@ class Idle:
 
 
 def used_by_family(pid: int) -> float:
-    """Return the seconds of processor time of all processes below `pid`, their ended children included."""
+    """Return the seconds of processor time of all processes below `pid`, including their ended children."""
     with contextlib.suppress(psutil.Error):
         family = psutil.Process(pid).children(recursive=True)
         return sum(_seconds(process) for process in family)
@@ -64,7 +65,7 @@ def family_at_work(pid: int) -> bool:
 
 
 def used_by_computation(pid: int, others: set[int]) -> float:
-    """Return the seconds of processor time of one process, without its threads in `others` if these are known."""
+    """Return the seconds of processor time of one process, without those of its threads `others` if known."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
         times = process.cpu_times()
@@ -76,17 +77,17 @@ def used_by_computation(pid: int, others: set[int]) -> float:
 
 
 def suspended(pid: int) -> bool:
-    """Return whether the process is stopped (SIGSTOP)."""
+    """Return whether the process is stopped (SIGSTOP) or traced."""
     with contextlib.suppress(psutil.Error):
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     return False
 
 
 def stands_in_jax(pid: int, stack: list[Frame], source: str) -> bool:
-    """Return whether a thread with this stack, innermost frame first, waits in JAX, as far as that is visible.
+    """Return whether a thread with this stack, innermost frame first, waits in JAX, as far as can be seen.
 
-    source: the line of the program itself that it is in. If the program's own line is the innermost frame, it has
-    called something that is not written in Python; then the kernel tells what kind of wait it is.
+    source: the program's own line that the thread is in. If that line is the innermost frame, it has called something
+    that is not written in Python; then the kernel tells what kind of wait it is.
     """
     frame = next((f for f in stack if not is_standard(f[0])), None)
     if frame is None:

@@ -1,6 +1,6 @@
-"""Tell whether a pid that was written down still means the same process.
+"""Tell whether a recorded pid still means the same process.
 
-A pid alone does not: each pid namespace (a container) and each boot counts anew, and the kernel reuses numbers.
+A pid alone does not tell: each pid namespace (a container) and each boot counts anew, and the kernel reuses pids.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ import psutil
 
 
 def namespace() -> str:
-    """Return where this process's pids are valid: the boot and its pid namespace, or without these, the host.
+    """Return where this process's pids are valid: the boot and the pid namespace, or, outside Linux, the host.
 
-    Empty if unknown: without /proc, or if /proc belongs to a different namespace.
+    The result is "" if it is unknown: without /proc, or if /proc belongs to a different namespace.
     """
     if sys.platform != "linux":
         return socket.gethostname()
@@ -29,14 +29,14 @@ def namespace() -> str:
 
 
 def started(pid: int) -> int:
-    """Return when a process began, in the kernel's ticks since the boot; 0 if unknown, and outside Linux."""
+    """Return when a process began, in the kernel's ticks since the boot; 0 if unknown or outside Linux."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19])
     return 0
 
 
 def exists(pid: int, began: int) -> bool:
-    """Return whether a process of this namespace that began then has not ended; True if unknown."""
+    """Return whether the process `pid` of this namespace that began at `began` is still alive; True if unknown."""
     with contextlib.suppress(PermissionError):  # of another user: it is there
         try:
             os.kill(pid, 0)

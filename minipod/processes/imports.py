@@ -1,4 +1,4 @@
-"""Run a function as soon as a module has been imported; a program that never imports it pays nothing."""
+"""Run a function as soon as a module has been imported, at no cost to programs that never import it."""
 
 import sys
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def once_imported(name: str, do: Callable[[], None]) -> None:
-    """Call `do()` when the top-level module `name` has been imported: now if it has been, else right after."""
+    """Call `do()` once the top-level module `name` has been imported: now, or right after its import."""
     if name in sys.modules:
         do()
     else:

@@ -1,4 +1,4 @@
-"""Exchange JSON values, one per line, between two of our processes through a pipe."""
+"""Exchange JSON values, one per line, between two of minipod's processes through a pipe."""
 
 import json
 import os
@@ -20,7 +20,7 @@ class Garbled(ValueError):
 
 
 def encode(data: Any) -> bytes:
-    """Return the line for `data`, including its end."""
+    """Return `data` as a line of JSON, including the newline."""
     return _dumps(data).encode() + b"\n"
 
 
@@ -33,21 +33,21 @@ def parse(line: bytes | str) -> Any:
 
 
 def send(fd: int, line: bytes) -> None:
-    """Write all of the data, however little the pipe takes at a time."""
+    """Write all of `line`, however little the pipe takes at a time."""
     rest = memoryview(line)
     while rest:
         rest = rest[_write(fd, rest) :]
 
 
 def write(fd: int, data: Any) -> None:
-    """Write the line for `data`."""
+    """Write `data` as a line of JSON."""
     send(fd, encode(data))
 
 
 def taken(fd: int) -> int:
     """Move the open file of `fd` to a new descriptor, and point `fd` itself at /dev/null.
 
-    So no child reads our requests, and no stray print looks like a reply.
+    Then no child reads our requests, and no stray print looks like a reply.
     """
     ours = os.dup(fd)
     null = os.open(os.devnull, os.O_RDWR)
@@ -57,17 +57,17 @@ def taken(fd: int) -> int:
 
 
 class Reader:
-    """A reader of the values that arrive on a descriptor."""
+    """A reader of the JSON values that arrive on a descriptor."""
 
     def __init__(self, fd: int, longest: int = LONGEST):
         self._fd, self._longest = fd, longest
         self._rest = bytearray()
 
     def read(self, seconds: float | None = None) -> Any:
-        """Return the next value; wait for it at most this number of seconds (None: forever).
+        """Return the next value; wait for it at most `seconds` (None: forever).
 
-        Raises TimeoutError if it has not come, EOFError if no more will come, even if a line was begun, and
-        Garbled for a line that is not JSON or too long.
+        Raises TimeoutError if none has come, EOFError if none will come, even if a line was begun, and Garbled for a
+        line that is not JSON or is too long.
         """
         end = None if seconds is None else time.monotonic() + seconds
         looked_at = 0

@@ -1,10 +1,10 @@
-"""Split bytes that arrive in pieces into lines, in time proportional to their number."""
+"""Split bytes that arrive in pieces into lines, in time proportional to the number of bytes."""
 
 LONGEST = 65536  # bytes; of a longer line parts are handed on, so that nothing waits for an end that may never come
 
 
 class Lines:
-    """A splitter: `feed` it what has arrived, and it yields (text, end) for each complete line.
+    """A splitter: `feed` takes what has arrived and returns (text, end) for each complete line.
 
     end  b"\\n", or b"\\r" when the next line replaces this one, as programs draw progress, or b"" when this is only a
          part of a very long line
@@ -16,7 +16,7 @@ class Lines:
         self._returned = False  # the last byte was a carriage return, which may belong to a line end
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the lines that end in `data`, without their ends."""
+        """Return (text, end) for each line that ends in `data`."""
         lines: list[tuple[bytes, bytes]] = []
         if self._returned and data:
             lines.append((self._take(), b"\n" if data[:1] == b"\n" else b"\r"))
@@ -30,7 +30,7 @@ class Lines:
         return lines
 
     def end(self) -> list[tuple[bytes, bytes]]:
-        """Return what is left when nothing more will come."""
+        """Return what is left, once nothing more will come."""
         return [(self._take(), b"\n")] if self._parts else []
 
     def _split(self, text: bytes, lines: list[tuple[bytes, bytes]]) -> None:

@@ -1,8 +1,8 @@
-"""Measure a few times a second how much memory each family of processes holds.
+"""Measure, a few times a second, how much memory each family of processes uses.
 
-What a process maps counts once, shared between those that share it (PSS); memory files count whether mapped or not, and
-so do the /tmp and /dev/shm of a process in a sandbox, which lie in memory: what is written there, and what the kernel
-keeps for each file. The kernel's limit on one process (RLIMIT_DATA) sees none of that. Source: `man 5 proc`,
+Mapped memory counts once, divided among the processes that share it (PSS). Memory files count whether mapped or not,
+and so do the /tmp and /dev/shm of a process in a sandbox, which are in memory: what is written there, and what the
+kernel keeps for each file. The kernel's limit on one process (RLIMIT_DATA) sees none of this. Source: `man 5 proc`,
 smaps_rollup and status.
 """
 
@@ -21,15 +21,15 @@ _KILOBYTES = re.compile(rb"^(Pss|SwapPss|VmRSS|VmSwap):\s+(\d+) kB", re.M)
 
 
 class Watch:
-    """A watch on families of processes: `look` returns the bytes that each holds, once every `EVERY` seconds."""
+    """A watch on families of processes: `look` returns the bytes that each uses, once every `EVERY` seconds."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
     def look(self, families: list[int], enough: float = 0) -> dict[int, int]:
-        """Return the bytes of each family, by the pid of its eldest; {} if it is too early to look again.
+        """Return the bytes of each family, by the pid of its eldest; {} if it is too early or not on Linux.
 
-        enough  bytes up to which the result may be too large, which is quicker: see `held`
+        enough  bytes up to which an upper bound will do, which is faster: see `held`
         """
         if time.monotonic() < self._next or sys.platform != "linux":
             return {}
@@ -47,10 +47,10 @@ def descendants(pid: int) -> list[int]:
 
 
 def held(pids: list[int], enough: float = 0) -> int:
-    """Return the bytes that these processes hold together; 0 for one that has ended, or is not ours to look at.
+    """Return the bytes that these processes use together; one that has ended or cannot be read counts 0.
 
-    To find a process's share of shared memory the kernel walks all its pages, which takes 5 ms with JAX. If they hold
-    at most `enough` even with shared memory counted for each, that upper bound is returned.
+    To find a process's share of shared memory the kernel walks all its pages, which takes 5 ms with JAX. If they use at
+    most `enough` even with shared memory counted for each, that upper bound is returned.
     """
     files: dict[tuple[int, int], int] = {}
     for pid in pids:

@@ -1,4 +1,4 @@
-"""Reserve a free port, or slots that all runs on a machine share."""
+"""Reserve a free port, or slots that all of a user's runs on a machine share."""
 
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ _PORTS = range(20000, 32000)
 
 
 def free_port() -> int:
-    """Return a free TCP port on 127.0.0.1, which no other caller of this user gets until all others have been used.
+    """Return a free TCP port on 127.0.0.1 that no other caller of this user gets until all others have been used.
 
     If the system chose the port, it might choose the same one for the next outgoing connection. These ports therefore
     lie below the system's range (from 32768 on Linux, 49152 on macOS), and each caller of this user gets the next one:
@@ -46,7 +46,7 @@ def try_port(port: int) -> None:
 
 
 def in_the_way(addresses: list[tuple[Any, ...]]) -> list[int | None]:
-    """Return what prevents listening on each address from `getaddrinfo`: an errno, or None."""
+    """Return, for each address from `getaddrinfo`, what prevents listening on it: an errno, or None."""
     return [_in_the_way(*address) for address in addresses]
 
 
@@ -63,7 +63,7 @@ def _in_the_way(family: int, kind: int, protocol: int, _: str, where: tuple[Any,
 def wait_for_listener(address: str, seconds: float) -> bool:
     """Wait at most `seconds` until a process listens on `address` (`host:port`); return whether one does.
 
-    JAX's own first connection, if it comes too early, is tried again only after a whole second.
+    If JAX's own first connection comes too early, JAX retries it only after a whole second.
     """
     host, _, port = address.rpartition(":")
     end, pause = time.monotonic() + seconds, 0.003
@@ -77,10 +77,10 @@ def wait_for_listener(address: str, seconds: float) -> bool:
 
 @contextlib.contextmanager
 def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
-    """Reserve `count` of the slots that all processes of this user share on this machine; there are `most` of them.
+    """Reserve `count` of the `most` slots that all processes of this user share on this machine.
 
-    A slot is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError if there
-    are not enough of them within `seconds`.
+    A slot is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError if not
+    enough are free within `seconds`.
     """
     folder = runtime_dir()
     held: list[int] = []

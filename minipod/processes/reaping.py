@@ -1,6 +1,6 @@
 """Leave no process behind: children die with their parent, orphans are adopted, and whole families are ended.
 
-Sources: `man 2 prctl` and `man 7 landlock` (Linux only; elsewhere they do nothing).
+Sources: `man 2 prctl` and `man 7 landlock` (only on Linux; elsewhere, functions that use them do nothing).
 """
 
 import contextlib
@@ -22,9 +22,9 @@ _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def die_with_parent(parent: int) -> None:
-    """In a new child: ask the kernel for SIGKILL when `parent` (its pid) ends, however it ends.
+    """In a new child, ask the kernel for SIGKILL when the process `parent` ends, however it ends.
 
-    Call it first thing in the child; if the parent is gone already, the child ends here.
+    Call this first in the child; if the parent is gone already, the child ends here.
     """
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -34,9 +34,9 @@ def die_with_parent(parent: int) -> None:
 
 @contextlib.contextmanager
 def interrupt_later() -> Iterator[None]:
-    """Delay Ctrl+C during the block until the block ends; also SIGTERM, if this program handles it.
+    """Delay Ctrl+C, and SIGTERM if this program handles it, until the block ends.
 
-    Needed because Python discards an exception that a signal handler raises while a fork is being prepared.
+    This is needed because Python discards an exception that a signal handler raises while a fork is being prepared.
     """
     handled = {n: handler for n in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(n))}
     if threading.current_thread() is not threading.main_thread():
@@ -55,7 +55,7 @@ def interrupt_later() -> Iterator[None]:
 
 
 def signal_only_own() -> None:
-    """Let this process and its descendants signal only each other from now on. Needs Linux 6.12; else does nothing."""
+    """Let this process and its descendants signal only each other from now on. Without Linux 6.12, do nothing."""
     if _LIBC is None:
         return
     attributes = (ctypes.c_uint64 * 3)(0, 0, _LANDLOCK_SCOPE_SIGNAL)  # nothing about files, nothing about the network
@@ -73,7 +73,7 @@ def adopt_orphans() -> None:
 
 
 def kill_group(pid: int) -> None:
-    """Send SIGKILL to the process group that `pid` leads: a hung JAX process survives SIGTERM."""
+    """Send SIGKILL to the process group that `pid` leads, since a hung JAX process survives SIGTERM."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
@@ -89,7 +89,7 @@ def children(pid: int | None = None) -> list[int]:
 
 
 def kill_children(spare: frozenset[int] = frozenset(), seconds: float = 2.0) -> None:
-    """Kill every child of this process except those in `spare`, then the orphans that it inherits as a result.
+    """Kill every child of this process except those in `spare`, then the orphans that this process inherits.
 
     seconds: when to give up. A zombie for which another thread is waiting remains a child.
     """

@@ -1,6 +1,6 @@
-"""Provide the folder for what the processes of one user must agree on: ports, slots, locks.
+"""Provide the folder for what the processes of one user share: ports, slots and locks.
 
-It may lie in a world-writable folder, so nothing there is trusted before its owner and mode are checked,
+It may be in a world-writable folder, so nothing there is trusted before its owner and mode are checked,
 and no link is followed. Source: the XDG base directory specification, on XDG_RUNTIME_DIR.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 def runtime_dir() -> Path:
     """Return the folder, created if necessary; only this user can read or write it.
 
-    $XDG_RUNTIME_DIR/minipod, or minipod-UID in the temporary folder. Raises PermissionError if neither is this
+    It is $XDG_RUNTIME_DIR/minipod, or minipod-UID in the temporary folder. Raises PermissionError if neither is this
     user's own.
     """
     places = [Path(tempfile.gettempdir(), f"minipod-{os.getuid()}")]

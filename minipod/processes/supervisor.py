@@ -1,7 +1,8 @@
-"""Start children that do not outlive us, and end them with all that they started.
+"""Start children that do not outlive this process, and end them with all that they started.
 
-Each leads its own session, so Ctrl+C reaches only us, and one signal reaches its whole family. When we end, the kernel
-ends a forked child (Linux); a program ends because the pipe on its standard input closes.
+Each child leads its own session, so Ctrl+C reaches only this process, and one signal reaches the child's whole family.
+When this process ends, the kernel ends a forked child (Linux); a program ends because the pipe on its standard input
+closes.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ from minipod.processes.reaping import die_with_parent, kill_group
 
 
 def fork() -> int:
-    """Fork a child that leads a session and ends with us; return 0 in the child and its pid here."""
+    """Fork a child that leads a session and ends with this process; return 0 in the child and its pid here."""
     parent = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
@@ -33,7 +34,7 @@ def fork() -> int:
 def close_inherited(*keep: int) -> None:
     """In a forked child, close the files that the parent has open, except for the standard streams and `keep`.
 
-    For code that must not reach the parent's files, such as a learner's answer.
+    This is for code that must not reach the parent's files, such as a learner's answer.
     """
     for descriptor in _inherited(keep):
         with contextlib.suppress(OSError):
@@ -41,12 +42,12 @@ def close_inherited(*keep: int) -> None:
 
 
 def keep_only_files(*keep: int) -> None:
-    """In a forked child that goes on running the parent's code: release everything except files and `keep`.
+    """In a forked child that goes on running the parent's code, release everything except files and `keep`.
 
     A pipe, a socket, a terminal or a lock is shared with the parent: a reader at the other end, or a process that waits
-    for the lock, would wait for this child too. Their numbers stay in use and lead to /dev/null, so a plug-in that
-    writes in both processes gets no error here, and never writes into a file that has taken the number. Ordinary files
-    stay open: a log gets the lines of both processes, one after the other, since they share its position.
+    for the lock, would wait for this child too. The descriptors stay in use and lead to /dev/null, so a plug-in that
+    writes in both processes gets no error here and never writes into a file that has taken the same number. Ordinary
+    files stay open: a log gets the lines of both processes, one after the other, since they share its position.
     """
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in _inherited((null, *keep)):
@@ -69,7 +70,7 @@ def _is_locked(descriptor: int) -> bool:
 
 
 def end_child(pid: int, patience: float = 0.0) -> int:
-    """End a forked child with its family, unless it ends within `patience` seconds; return its wait status."""
+    """Wait `patience` seconds for a forked child, then end it; end its family, too; return its wait status."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
         ended, status = os.waitpid(pid, os.WNOHANG)

@@ -1,4 +1,4 @@
-"""Show where a step's time goes: a recorded profile (`jax.profiler.trace`) as a lane for each device.
+"""Show where a step's time goes: a recorded profile (`jax.profiler.trace`) with a lane for each device.
 
     profile = profiles.read("folder", compiled.as_text())    # the text is optional: it describes each operation
     profile.step(2).table()                                  # milliseconds by device; pictures.profile(…) draws them

@@ -1,4 +1,4 @@
-"""Put the profiles of several processes into one timeline."""
+"""Join the profiles of several processes in one timeline."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ def together(*profiles: Profile) -> Profile:
     The clocks are aligned by the collectives that the processes share. A collective ends at nearly the same time
     everywhere, because no process leaves it before all have reached it; so each clock is shifted by the median of the
     differences between these ends. The spread of the differences is the error of the aligned times.
-    ValueError if there is no profile, or a process shares no collective with the first.
+    Raises ValueError if there is no profile, or if a process shares no collective with the first.
     """
     if not profiles:
         raise ValueError("there is no profile")
@@ -33,7 +33,7 @@ def together(*profiles: Profile) -> Profile:
 
 
 def offsets(first: Profile, other: Profile) -> list[float]:
-    """Return by how many seconds each run of a shared collective ends later by the clock of the other profile."""
+    """Return, for each run of a shared collective, how many seconds later it ends by the clock of `other`."""
     mine, theirs = _ends(first), _ends(other)
     shared = [name for name in mine.keys() & theirs.keys() if len(mine[name]) == len(theirs[name])]
     return [b - a for name in shared for a, b in zip(mine[name], theirs[name], strict=True)]

@@ -1,4 +1,4 @@
-"""Run `minipod profile FILE…|FOLDER…|PROGRAM.py`: print where the time went; a mistake is one sentence."""
+"""Run `minipod profile FILE…|FOLDER…|PROGRAM.py`: print where the time went, or a mistake in one sentence."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ _TEXTS = "*.cpu_after_optimizations.txt"
 def profiled(
     paths: Sequence[str], texts: Sequence[str], arguments: Sequence[str], devices: int, limit: float
 ) -> Profile:
-    """Return the profile of one program, which is run now, or of recordings, one per process. ValueError or OSError."""
+    """Run a program and return its profile, or that of recordings, one per process. Raises ValueError, OSError."""
     if any(path.endswith(".py") for path in paths):
         if len(paths) > 1 or texts:
             raise ValueError("give either recordings or a single program; --text is for recordings only")
@@ -33,7 +33,7 @@ def profiled(
 
 
 def recorded(program: str, arguments: Sequence[str], devices: int, limit: float) -> Profile:
-    """Run a program in a process of its own, on `devices` simulated devices, and read its profile."""
+    """Run a program in its own process, on `devices` simulated devices, and return its profile."""
     from minipod.cluster import run
     from minipod.cluster.launch import find
 
@@ -63,7 +63,7 @@ def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
 
 
 def report(profile: Profile, top: int = 0) -> str:
-    """Format the tables, the device for which the others waited longest, and what is uncertain.
+    """Format the tables, the device for which the others waited longest, and the uncertainties.
 
     top: number of the longest operations to list.
     """

@@ -1,4 +1,4 @@
-"""Define the parts of a profile: operations of devices, and notes of the program."""
+"""Define the parts of a profile: operations of devices and notes of the program."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ Span = tuple[float, float]  # from, to: seconds since the epoch
 
 
 class Lane(NamedTuple):
-    """A device: the number of its process, and its own number."""
+    """A device: the number of its process and its own number."""
 
     process: int
     device: int
@@ -24,12 +24,12 @@ class Lane(NamedTuple):
 class Event:
     """One operation on one device.
 
-    name: that of the instruction in the compiled program. kind: "compute", or a collective's operation, such as
+    name: of the instruction in the compiled program. kind: "compute", or a collective's operation, such as
     "all-reduce"; "async-collective" if a TPU's profile does not say which one. start, end: seconds since the epoch.
     group: the lanes that share a collective; empty if they are unknown.
     scope: the names that `jax.named_scope` gave to the instruction, if the program's text is known.
-    complete: when the last lane of the group started the collective; until then this device waits. last: that lane.
-    Both are None for other operations, and if the group is unknown.
+    complete: when the last lane of the group started the collective, for which this device waits. last: that lane. Both
+    are None for other operations, and if the group is unknown.
     """
 
     lane: Lane
@@ -59,7 +59,7 @@ class Note:
 
 
 def met(events: Iterable[Event]) -> tuple[Event, ...]:
-    """Return the events, with `complete` and `last` of each collective filled in.
+    """Return the events with `complete` and `last` of each collective filled in.
 
     All devices run one program, so the n-th run of an operation on one device is matched with the n-th run on the
     others. The group is that of the event or, if it is unknown, all lanes with the operation. Nothing is matched if the

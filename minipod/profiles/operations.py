@@ -1,4 +1,4 @@
-"""Find what an operation of a profile does, from its name or from the compiled program's text."""
+"""Find out what an operation of a profile does, from its name or from the compiled program's text."""
 
 import re
 from collections.abc import Iterable
@@ -36,9 +36,9 @@ _BETWEEN = re.compile(
 
 
 class Known(NamedTuple):
-    """What a program's text says of an instruction.
+    """What a program's text says about an instruction.
 
-    kind: as of an event. groups: the positions that share a collective; () for anything else. scope: the names given by
+    kind: as in `Event`. groups: the positions that share a collective; () for anything else. scope: the names given by
     `jax.named_scope`, such as `layer/mlp`; "" without any.
     """
 
@@ -48,14 +48,14 @@ class Known(NamedTuple):
 
 
 def operation(name: str) -> tuple[str, str]:
-    """Return (name, opcode) from an event's name: an instruction's name or, on TPUs, its whole line."""
+    """Return (name, opcode) for an event's name, which is an instruction's name or, on TPUs, its whole line."""
     if line := _TEXT.match(name):
         return line[1], line[2]
     return name, re.sub(r"\.\d+$", "", name.removeprefix("%"))
 
 
 def kind(opcode: str) -> str:
-    """Return "compute", or the collective that an operation is, starts or ends."""
+    """Return the collective that an operation is, starts or ends; "compute" for other operations."""
     plain = _FUNCTIONS.get(opcode, opcode)
     plain = base(plain.removesuffix("-done") + "-start" if plain.endswith("-done") else plain)
     return plain if plain in OPS else "compute"
@@ -71,7 +71,7 @@ def kernel(name: str) -> str:
 
 
 def scope(metadata: str) -> str:
-    """Return `layer/mlp` for `op_name="jit(step)/transpose(jvp(layer))/mlp/dot_general"`, an instruction's metadata."""
+    """Return `layer/mlp` for the metadata `op_name="jit(step)/transpose(jvp(layer))/mlp/dot_general"`."""
     path = re.search(r'op_name="([^"]*)/', metadata)
     parts = (part for part in (path[1] if path else "").split("/") if not _BETWEEN.fullmatch(part))
     names = (re.sub(r"^(?:(?:transpose|jvp|vmap)\()+|\)+$", "", part) for part in parts)
@@ -79,10 +79,10 @@ def scope(metadata: str) -> str:
 
 
 def of_texts(texts: Iterable[str]) -> dict[str, dict[str, Known]]:
-    """Map module → name of an instruction → what the text says of it.
+    """Map each module to its instructions' names, and these to what the text says about them.
 
-    What two programs of one module say differently of a name is left out. ValueError for a text that is not a compiled
-    program's.
+    If two programs of one module differ about a name, the differing part is left out. Raises ValueError for a text that
+    is not a compiled program's.
     """
     by_module: dict[str, dict[str, Known]] = {}
     for text in texts:

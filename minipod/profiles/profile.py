@@ -1,4 +1,4 @@
-"""Analyse a profile: what each device did, when, and for how long."""
+"""Analyse a profile: what each device did, when and for how long."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class Lanes:
 
     compute: an operation other than a collective runs. waiting: only a collective runs, and another device has not
     reached it yet. exchange: only a collective runs, and all devices have reached it, or its group is unknown. idle:
-    nothing runs. hidden: the part of compute in which a collective runs, too. Spans are in seconds since the epoch.
+    nothing runs. hidden: the part of compute during which a collective runs, too. Spans are in seconds since the epoch.
     """
 
     compute: list[Span]
@@ -53,9 +53,10 @@ class Profile:
         return sorted({note.step for note in self.notes if note.step is not None})
 
     def step(self, number: int) -> "Profile":
-        """Return the profile of one step, from its first start to its last end in any process. ValueError if missing.
+        """Return the profile of step `number`, from its first start to its last end in any process.
 
-        A step that does not wait for its result ends in its process before the devices have finished.
+        A step that does not wait for its result ends in its process before the devices have finished. Raises ValueError
+        if the step was not recorded.
         """
         notes = [note for note in self.notes if note.step == number]
         if not notes:
@@ -65,13 +66,13 @@ class Profile:
         return self.during(min(n.start for n in notes), max(n.end for n in notes))
 
     def during(self, start: float, end: float) -> "Profile":
-        """Return the profile from `start` to `end`, seconds since the epoch. ValueError unless start < end."""
+        """Return the profile from `start` to `end`, seconds since the epoch. Raises ValueError unless start < end."""
         if not start < end:
             raise ValueError(f"the interval from {start} to {end} is empty")
         return replace(self, start=start, end=end)
 
     def noted(self, name: str) -> list[Note]:
-        """Return the program's notes of this name (`jax.profiler.TraceAnnotation`), in order."""
+        """Return the program's notes called `name` (`jax.profiler.TraceAnnotation`), in order."""
         here = (n for n in self.notes if n.name == name and n.end > self.start and n.start < self.end)
         return sorted(here, key=lambda note: note.start)
 
@@ -99,7 +100,7 @@ class Profile:
         )
 
     def kinds(self) -> dict[str, tuple[int, float, float]]:
-        """Map kind of collective → (the most that one device ran, exposed seconds of all devices, hidden seconds)."""
+        """Map each kind of collective to (most runs on one device, exposed seconds of all devices, hidden seconds)."""
         figures: dict[str, tuple[int, float, float]] = {}
         for kind in sorted({e.kind for e in self.events} - {"compute"}):
             most, exposed, hidden = 0, 0.0, 0.0
@@ -114,7 +115,7 @@ class Profile:
         return figures
 
     def operations(self) -> dict[str, tuple[int, float]]:
-        """Map `scope/name` → (runs on all devices, seconds of all devices), the longest first.
+        """Map each `scope/name` to (runs on all devices, seconds of all devices), longest first.
 
         The compiler's number after a name is left out: `fusion.3` and `fusion.7` are both `fusion`, unless they belong
         to different scopes. The seconds of a collective include its waiting.
@@ -130,7 +131,7 @@ class Profile:
         return dict(sorted(figures.items(), key=lambda each: -each[1][1]))
 
     def straggler(self) -> tuple[Lane, float] | None:
-        """Return the device for which the others waited longest, and their total seconds; None if no device waited."""
+        """Return the device for which the others waited longest, and their total wait in seconds, or None."""
         blamed: dict[Lane, float] = {}
         for event in (e for lane in self.lanes for e in self.collectives(lane)):
             if event.last is not None and event.complete is not None and event.last != event.lane:
@@ -139,7 +140,7 @@ class Profile:
         return max(blamed.items(), key=lambda each: each[1]) if any(blamed.values()) else None
 
     def table(self) -> Table:
-        """Return a table of `spent` in milliseconds, a row for each device."""
+        """Return a table of `spent` in milliseconds, with a row for each device."""
         several = len({lane.process for lane in self.lanes}) > 1
         rows = []
         for lane in self.lanes:

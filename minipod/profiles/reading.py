@@ -1,8 +1,8 @@
 """Read what `jax.profiler.trace` recorded: the operations of each device, and the program's notes.
 
-A TPU has a plane of its own with its operations in two lines; a GPU has a plane with a line for each stream, kernel by
-kernel. Simulated devices have no planes: the threads of one pool run all of them, and each event has the number of its
-device (`device_ordinal`).
+Each TPU has a plane with its operations in two lines; each GPU has a plane with a line of kernels for each stream.
+Simulated devices have no planes: the threads of one pool run all of them, and each event has the number of its device
+(`device_ordinal`).
 """
 
 import contextlib
@@ -39,7 +39,7 @@ def read(path: str | Path, *texts: str) -> Profile:
 
     texts: `compiled.as_text()` of the programs that ran; they show what each operation is, and which devices share a
     collective. Without them, a collective is recognised by its name, and all devices are assumed to share it.
-    FileNotFoundError or ValueError, in one sentence, if there is no profile that can be read.
+    Raises FileNotFoundError or ValueError if there is no profile that can be read.
     """
     files = recording(Path(path))
     known = of_texts(texts)

@@ -1,4 +1,4 @@
-"""Join, cut and subtract spans of time, which are sorted and do not touch."""
+"""Join, cut and subtract spans of time; results are sorted and do not touch."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ def union(spans: Iterable[Span]) -> list[Span]:
 
 
 def without(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
-    """Return the parts of the spans that lie in none of the others."""
+    """Return the parts of `spans` that lie in none of `others`."""
     left, rest, first = list[Span](), union(others), 0
     for start, end in union(spans):
         while first < len(rest) and rest[first][1] <= start:

@@ -1,4 +1,4 @@
-"""Test a parallel program as it will run: in several processes, on many devices, within a budget of bytes and FLOPs.
+"""Test a parallel program as it will run: in several processes, on many devices, within budgets of bytes and FLOPs.
 
     @pytest.mark.processes(2, devices=4)
     def test_every_process_has_the_sum(shared_tmp_path):     # runs in both, as one cluster

@@ -25,8 +25,8 @@ def assert_traffic(
 
     sent, most  bytes that leave one device (ring model; a collective in a loop counts once per iteration)
     only        a set such as {"all-reduce"}; if it is empty, nothing at all may be sent
-    along       count only what crosses this mesh axis
-    mesh        needed if the arguments name none
+    along       count only collectives along this mesh axis
+    mesh        needed if the arguments have none
     """
     __tracebackhide__ = True
     from minipod import traffic
@@ -53,10 +53,10 @@ def assert_memory(
     peak: int | None = None,
     arguments: int | None = None,
 ) -> None:
-    """Fail if one device needs more than the given bytes: for temporaries, at the peak, or for the arguments.
+    """Fail if a device needs more bytes than given: for temporaries, at the peak, or for the arguments.
 
-    arguments: bytes of the device's share of them. Source: `compiled.memory_analysis()`. Raises ValueError if this
-    backend does not report a peak.
+    arguments: bytes of a device's share of the arguments. Source: `compiled.memory_analysis()`. Raises ValueError if
+    this backend does not report a peak.
     """
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)
@@ -74,7 +74,7 @@ def assert_memory(
 
 
 def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = None, most: int | None = None) -> None:
-    """Fail unless one device multiplies and adds `flops` times, or at most `most`: matrix products and convolutions.
+    """Fail unless a device does `flops` FLOPs, or at most `most`, in matrix products and convolutions.
 
     Work in a loop counts once per iteration. Raises ValueError for a loop of unknown length.
     """
@@ -91,7 +91,7 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
 
 
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
-    """Fail unless all copies of the arrays in `tree` that should be equal are equal, bit for bit.
+    """Fail unless the copies of arrays in `tree` that should be equal are equal, bit for bit.
 
     Every process of the cluster must call it. JAX itself does not check this; see `minipod.replicas`.
     """

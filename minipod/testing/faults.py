@@ -24,13 +24,13 @@ _note: list[Path] = []
 
 
 def arm(faults: list[Fault], note: Path) -> None:
-    """Prepare the faults in their process. note: a file that says afterwards whether one has struck."""
+    """Prepare this process's faults. note: a file that exists afterwards if one has struck."""
     _armed[:] = faults
     _note[:] = [note]
 
 
 def reach(step: int) -> None:
-    """Mark the beginning of `step` in a program. A test's `fault` marker for this process and step strikes here."""
+    """Mark the beginning of `step` in a program; a `fault` of the test for this process and step strikes here."""
     for fault in [fault for fault in _armed if fault.step == step]:
         _armed.remove(fault)
         _note[0].touch()

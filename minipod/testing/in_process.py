@@ -20,7 +20,7 @@ _kept: list[Any] = []
 
 @dataclass
 class Here:
-    """This process, while it runs a test. shared: a folder that all processes of the test have."""
+    """This process, while it runs a test. shared: a folder that all processes of the test share."""
 
     process: int
     shared: Path
@@ -44,7 +44,7 @@ def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item
 
 
 class Heard:
-    """The calls of plug-ins' hooks while a test runs, recorded here and made in pytest's process."""
+    """The calls of plug-in hooks during a test, which are recorded here and made in pytest's process."""
 
     def __init__(self, config: pytest.Config):
         self.reports: list[pytest.TestReport] = []
@@ -72,7 +72,7 @@ def _tell_only_pytest(caller: Any) -> None:
 
 def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> dict[str, Any]:
     """Run the test in this process, from set-up to tear-down; return its `reports`, in order and with those of
-    subtests, as data that pytest makes, and its `warnings`. filters: those of module `warnings` outside of any test.
+    subtests, as data that pytest makes, and its `warnings`. filters: filters of the module `warnings` outside of tests.
     """
     import jax
     from _pytest import faulthandler

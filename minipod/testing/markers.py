@@ -1,4 +1,4 @@
-"""Read what a test asks for with its markers: processes, devices, limits, faults."""
+"""Read what a test asks for with its markers: processes, devices, limits and faults."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,10 +23,10 @@ class Wanted:
     """The cluster that a test asks for.
 
     processes, devices  number of processes, and of devices in each
-    seconds   the limit on the wall clock, of the whole test with its fixtures
+    seconds   wall-clock limit of the whole test with its fixtures
     memory    GiB that a process may take beyond what JAX has after its start (Linux)
     patience  seconds that the others may wait, idle, once one process has finished
-    grace     seconds that the others have once one has died
+    grace     seconds that the others get once one has died
     hosts     number of hosts, with their cable's rate in bits per second and delay in seconds; 0: all here
     """
 
@@ -47,7 +47,7 @@ class Unusable(ValueError):
 
 
 def wanted(item: "pytest.Item") -> Wanted | None:
-    """Return what the test's markers ask for, the closest first; None if they ask for nothing. Raises Unusable."""
+    """Return what the test's closest markers ask for; None if they ask for nothing. Raises Unusable."""
     devices, processes = item.get_closest_marker("devices"), item.get_closest_marker("processes")
     faults = [_fault(mark) for mark in item.iter_markers("fault")]
     on = item.get_closest_marker("hosts")

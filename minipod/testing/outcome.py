@@ -30,7 +30,7 @@ _LOG = re.compile(
 
 
 def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestReport]:
-    """Return set-up, call and tear-down of the process that failed first, or else process 0, with all output."""
+    """Return the reports of the process that failed first, or else of the first not struck by a fault."""
     of_each = [_reports(item, result) for result in results]
     standing = [process for process, result in enumerate(results) if result.status != "struck"]
     if not standing:
@@ -126,7 +126,7 @@ def warn(item: pytest.Item, results: "list[Result]") -> None:
 
 
 def given_up(item: pytest.Item, why: str, results: "list[Result] | str | None") -> list[pytest.TestReport]:
-    """Report a test that failed because something was raised while it ran, with the lines where its processes were."""
+    """Report a test that failed because of `why`, raised while it ran, with the lines where its processes were."""
     made = reports(item, results) if isinstance(results, list) else []
     bad = next((report for report in made if report.failed), None)
     if bad is None:
@@ -150,9 +150,10 @@ def skipped(item: pytest.Item, why: str) -> pytest.TestReport:
 
 
 def torn_down(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
-    """Tear down, in pytest's process, fixtures of earlier tests that no later test needs.
+    """In pytest's process, tear down fixtures of earlier tests that no later test needs.
 
-    A test's own protocol ends with that, and this one's was run elsewhere. What a fixture raises is an error of `item`.
+    A test's own protocol ends with this, but this test's protocol has run elsewhere. What a fixture raises is an error
+    of `item`.
     """
     state = item.session._setupstate  # not public, and there is no other way
     ends = KeyboardInterrupt, pytest.exit.Exception

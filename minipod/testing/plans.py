@@ -20,7 +20,7 @@ Figures = dict[str, int | float | bool]
 
 
 class Plans:
-    """The fixture `plans`: figures of programs by name and by the versions that compiled them, in a JSON file.
+    """The fixture `plans`: a JSON file with figures of programs, by name and by the versions that compiled them.
 
     The file is `plans/NAME.json` next to the test file NAME.py. `pytest --update-plans` writes the figures to this
     file; without that option, the figures are compared with the file.
@@ -30,14 +30,14 @@ class Plans:
         self.path, self.update, self.writes = path, update, writes  # of several processes one writes
 
     def check(self, name: str, program: "Callable[..., Any] | Plan", *args: Any, within: float = 0.0) -> None:
-        """Fail if the figures of `program`, compiled for `args`, are not those that the file has for `name`.
+        """Fail if the figures of `program`, compiled for `args`, differ from those in the file for `name`.
 
         program  a function, compiled here for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) and
                  not run; or a plan that `minipod.pods.compile` has made
         within   the fraction by which a figure may differ: 0.05 for 5 %
 
         The figures are of one device: bytes sent, by collective (a plan's by mesh axis), bytes of arguments and
-        temporaries, FLOPs by element type. ValueError if the file holds no plans, or `within` is not a fraction.
+        temporaries, FLOPs by element type. Raises ValueError if the file holds no plans, or `within` is not a fraction.
         """
         __tracebackhide__ = True
         if not 0 <= within < 1:

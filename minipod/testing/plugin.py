@@ -1,4 +1,4 @@
-"""Provide the pytest markers `devices`, `processes`, `hosts` and `fault`, of tests that run in their own cluster.
+"""Provide the pytest markers `devices`, `processes`, `hosts` and `fault` for tests that run in their own cluster.
 
     pytest_plugins = ["minipod.testing.plugin"]    # in the conftest.py at the top; or pytest -p minipod.testing.plugin
 
@@ -55,7 +55,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """After collection, before any test runs, start the process from which tests with a marker are forked."""
+    """After collection, before any test runs, start the process that forks tests with a marker."""
     chosen = session.stash[in_process.CHOSEN] = {}
     for item in session.items:
         try:

@@ -1,6 +1,6 @@
-"""Fork a cluster for each test that asks, from a process with all tests collected and no device started.
+"""Fork a cluster for each test that asks for one, from a process with all tests collected and no device started.
 
-pytest's own process may start JAX meanwhile, as a test without a marker does; after that no child of it could have
+pytest's own process may start JAX meanwhile, as a test without a marker does; after that, its children could have no
 devices. If a module starts JAX while it is imported, the tests of other modules are collected again, each file in a
 process that has imported nothing else: see Early.
 """
@@ -39,7 +39,7 @@ class Lost(RuntimeError):
 
 
 class GivenUp(RuntimeError):
-    """Raised if something else, such as pytest-timeout, raised while we waited for an answer. results: those so far."""
+    """Raised if something else, such as pytest-timeout, raises during the wait for an answer. results: so far."""
 
     def __init__(self, why: str, results: Any):
         super().__init__(why)
@@ -79,8 +79,8 @@ class Zygote:
         self._ends = (ours, answers)
 
     def ask(self, item: pytest.Item, seconds: float) -> list[forked.Result] | str:
-        """Run this test and return the result of each process; STARTED if JAX had devices before the fork; NO_HOSTS and
-        the reason if this machine cannot make the hosts that it wants.
+        """Run a test and return the result of each process; STARTED if JAX had devices before the fork; NO_HOSTS and
+        the reason if this machine cannot make the hosts that the test wants.
 
         Raises Lost, at the latest after `seconds`, or GivenUp.
         """
@@ -110,7 +110,7 @@ class Zygote:
             raise Lost(f"the process that starts the tests' processes no longer answers: {error}") from None
 
     def close(self) -> None:
-        """End it, and everything that it has started."""
+        """End the zygote and everything that it has started."""
         for end in self._ends:
             with contextlib.suppress(OSError):
                 os.close(end)
@@ -121,7 +121,7 @@ class Zygote:
 class Early(Zygote):
     """A zygote forked before any test is collected; it collects each test's file in a separate process.
 
-    So no other module has been imported there, and none can have started JAX.
+    No other test module has been imported there, so none can have started JAX.
     """
 
     def __init__(self, session: pytest.Session):

@@ -1,6 +1,6 @@
 """Count what the devices of a compiled program send to each other, and estimate the time on an interconnect.
 
-The figures are read from the text that XLA compiled, so nothing runs. A loop counts as often as it runs.
+The figures are read from the text of the compiled program, so nothing runs. A loop counts as often as it runs.
 
     >>> import jax
     >>> from minipod import traffic

@@ -1,4 +1,4 @@
-"""List the collectives of a compiled program, and the bytes that a device sends for them.
+"""List the collectives of a compiled program and the bytes that a device sends for them.
 
     collectives = minipod.traffic.of(f, x)      # or read(compiled.as_text(), mesh)
     minipod.traffic.table(collectives)          # a table for a page or a terminal
@@ -6,8 +6,8 @@
     minipod.traffic.sent("all-reduce", 4, 8)    # the same for one collective that is not compiled: 7
     minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # estimated time
 
-The bytes are those of the program as compiled, and a table says for which kind of machine: the CPU compiler turns bf16
-into f32, the TPU compiler gathers f32 as bf16. Bytes that a Pallas kernel or another custom call sends are not
+The bytes are those of the program as compiled, and a table says for which kind of machine, since the CPU compiler turns
+bf16 into f32 and the TPU compiler gathers f32 as bf16. Bytes that a Pallas kernel or another custom call sends are not
 included.
 """
 
@@ -37,7 +37,7 @@ class Bill(list[Collective]):
     """The collectives of one program: a list.
 
     compiled_for: the kind of machine for which the program was compiled, "CPU", "TPU" or "GPU"; empty if that is not
-    known, and for slices of this list. A program by another compiler may send different bytes for the same function.
+    known, and for slices of this list. A different compiler's program may send different bytes for the same function.
     """
 
     compiled_for: str = ""
@@ -49,8 +49,8 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     mesh: a `Mesh` or `AbstractMesh`, to name the axes of each collective; the devices of a `Mesh` also say for which
     kind of machine the program was compiled, unless the text shows that it is a TPU's.
     A computation that is called twice counts twice. Collectives that move nothing, such as a sum along an axis of size
-    1, are left out. TypeError if it is not a string; ValueError, quoting the line, for a collective that cannot be
-    read, and if the mesh has a different number of devices.
+    1, are left out. Raises TypeError if `hlo_text` is not a string; ValueError, quoting the line, for a
+    collective that cannot be read, and if the mesh has a different number of devices.
     """
     if not isinstance(hlo_text, str):
         raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}: give its .as_text()")
@@ -108,10 +108,10 @@ def _kind(placed: Any) -> str:
 
 
 def total(collectives: Sequence[Collective]) -> int | float:
-    """Add up the bytes that a device sends: the sum of `sent`, with the costliest branch of each conditional.
+    """Return the bytes that a device sends: the sum of `sent`, with the costliest branch of each conditional.
 
-    The sum is exact: an int if it is a whole number, otherwise a float. ValueError if the `times` of a collective are
-    unknown.
+    The sum is exact: an int if it is a whole number, otherwise a float. Raises ValueError if the `times` of a
+    collective are unknown.
     """
     costs = [
         (c.branch, c.sent_exactly(times_of(c, "there is no sum, and a budget over it cannot be checked")))
@@ -125,7 +125,7 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
 
     With n devices: 2(n-1)/n of the array for an all-reduce; (n-1)/n for an all-gather (`size`: of the result), a
     reduce-scatter (`size`: of the input) and an all-to-all; the whole array for a permute and a broadcast. An int if it
-    is a whole number. ValueError for an unknown operation, or fewer than one device.
+    is a whole number. Raises ValueError for an unknown operation, or fewer than one device.
     """
     if op not in OPS or devices < 1:
         raise ValueError(f"a collective of {devices} devices called {op!r} is not known: choose from {', '.join(OPS)}")
@@ -133,7 +133,7 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
 
 
 def times_of(c: Collective, so: str) -> int:
-    """Return how often a collective runs. If that is unknown, ValueError, which ends with `so`."""
+    """Return how often a collective runs. If unknown, raises ValueError with a message that ends in `so`."""
     if c.times is None:
         raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
     return c.times
@@ -151,7 +151,7 @@ def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
 
 
 def merged(collectives: Sequence[Collective]) -> list[Collective]:
-    """Merge equal collectives into the first of them, and add their times: a loop equals its unrolled form."""
+    """Merge equal collectives and add their times, so that a loop equals its unrolled form."""
     alike: dict[Collective, list[int | None]] = {}
     for c in collectives:
         alike.setdefault(replace(c, times=None), []).append(c.times)
@@ -161,7 +161,7 @@ def merged(collectives: Sequence[Collective]) -> list[Collective]:
 def table(collectives: Sequence[Collective]) -> Table:
     """Make a table with a row for each collective; equal ones share a row, and their times are added.
 
-    Its columns: operation, with the number of its branch if it is in one; axes of the mesh, or groups if they are
+    The columns are: operation, with the number of its branch if it is in one; axes of the mesh, or groups if they are
     unknown; bytes of the array; times; bytes that a device sends in all these times. Below the rows is the sum of the
     last column, and for which kind of machine the program was compiled, if a `Bill` knows it.
     """

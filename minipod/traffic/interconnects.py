@@ -17,7 +17,7 @@ class Link:
         "switch": every device reaches every other in one hop.
     closes: with a torus, an axis is a ring if its size is more than 2 and a multiple of `closes`. 4 is different, for
         machines of 4 × 4 × 4 cubes: all axes are rings if every size is a multiple of 4, otherwise none.
-    latency: seconds per hop; 0 if the source gives none, so that only bytes count.
+    latency: seconds per hop; 0 if the source gives no latency, so that only bytes count.
     start: seconds that every collective takes before its first hop.
     in_a_ring: with a switch, whether the library sends around a ring, which takes n-1 hops for n devices instead of 1.
     between: name of the link that joins several slices, if a source gives its speed.
@@ -96,7 +96,7 @@ LINKS = {
 
 
 def link(name: str) -> Link:
-    """Return the interconnect of that name in `LINKS`. ValueError, naming them all, for an unknown name."""
+    """Return the interconnect of that name in `LINKS`. Raises ValueError, naming them all, for an unknown name."""
     if name not in LINKS:
         raise ValueError(f"no interconnect is called {name!r}: choose one of {', '.join(LINKS)}")
     return LINKS[name]

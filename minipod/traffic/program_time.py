@@ -1,4 +1,4 @@
-"""Estimate how long all collectives of a program take on an interconnect, one after the other, or a lower bound."""
+"""Estimate how long a program's collectives take on an interconnect, one after the other, or a lower bound."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ __all__ = ["AtLeast", "at_least", "seconds"]
 
 
 def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
-    """Estimate the seconds of the collectives, one after the other, on an interconnect; see `time_model.estimate`.
+    """Estimate the seconds that `collectives` take, one after the other, on an interconnect (`time_model.estimate`).
 
     on: a `Link`, or the name of one in `LINKS`. mesh: a `Mesh` or `AbstractMesh`, needed for collectives over several
     axes and for permutes beyond the next device. If its devices are TPUs, real ones or those of `minipod.pods.mesh`,
     their coordinates say on which axes of the torus the mesh lies, and their slices say which bytes cross the network
     between slices; otherwise the axes of the mesh are taken as those of the machine. A conditional takes as long as its
     slowest branch.
-    ValueError for an unknown name, a mesh that is not the program's, groups that are not boxes of the torus, and loops
-    of unknown length; for such groups and loops, `at_least` estimates a lower bound.
+    Raises ValueError for an unknown name, a mesh that is not the program's, groups that are not boxes of the torus, and
+    loops of unknown length; for such groups and loops, `at_least` estimates a lower bound.
     """
     estimates = _estimates(collectives, on, mesh)
     for c, (_, why) in zip(collectives, estimates, strict=True):
@@ -37,7 +37,8 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
 class AtLeast:
     """A lower bound for the time of collectives.
 
-    seconds: time of all collectives. bounded: the part for which only a lower bound is known, 0 if all are estimates.
+    seconds: time of all collectives. bounded: the part of it for which only a lower bound is known; 0 if all are
+    estimates.
     notes: a sentence for each reason why there is no estimate.
     """
 
@@ -47,9 +48,9 @@ class AtLeast:
 
 
 def at_least(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> AtLeast:
-    """Estimate as `seconds`, with lower bounds in place of missing estimates; a loop of unknown length counts once.
+    """Estimate like `seconds`, with lower bounds in place of missing estimates; a loop of unknown length counts once.
 
-    ValueError for an unknown name, or a mesh that is not the program's.
+    Raises ValueError for an unknown name, or a mesh that is not the program's.
     """
     costs: list[tuple[Branch, float]] = []
     known: list[tuple[Branch, float]] = []

@@ -9,7 +9,7 @@ __all__ = ["pieces"]
 
 
 def pieces(c: Collective, slices: tuple[int, ...]) -> list[tuple[Collective, bool]]:
-    """Return the collectives into which `c` is divided, one after the other, each with whether it crosses slices.
+    """Return the collectives into which `c` is divided, in order, each with whether it crosses slices.
 
     slices: the slice of each device. A group with m devices in each of s slices forms rows of m devices in a slice, and
     rows of s devices with the same place in each slice. For an array of b bytes per device:
@@ -20,7 +20,7 @@ def pieces(c: Collective, slices: tuple[int, ...]) -> list[tuple[Collective, boo
     - permute: the pairs inside a slice, then those that cross
 
     libtpu's programs are divided in this way. Between slices, all m devices send their parts at the same time.
-    ValueError if a group does not have the same number of devices in each of its slices.
+    Raises ValueError if a group does not have the same number of devices in each of its slices.
     """
     if c.op == "collective-permute":
         cross = tuple(pair for pair in c.groups if slices[pair[0]] != slices[pair[1]])

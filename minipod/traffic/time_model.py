@@ -1,4 +1,4 @@
-"""Estimate how long one collective takes on an interconnect: the cost model behind `minipod.traffic.seconds`."""
+"""Estimate how long a collective takes on an interconnect, for `minipod.traffic.seconds`."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ __all__ = ["estimate", "least", "seconds"]
 
 
 def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None) -> float:
-    """Return the seconds of `estimate`. ValueError if that is only a lower bound."""
+    """Return the seconds of `estimate`. Raises ValueError if that is only a lower bound."""
     time, why = estimate(c, link, mesh, torus)
     if why:
         raise ValueError(why)
@@ -54,10 +54,10 @@ def estimate(
     hop.
 
     Over several slices, `c` is the sum of the pieces that `minipod.traffic.several_slices` makes of it; those between
-    slices take the link `link.between`. ValueError if no source gives its speed.
+    slices take the link `link.between`. Raises ValueError if no source gives its speed.
 
     Source: Austin et al., "How to Scale Your Model", parts 3 (all-gather over one and several axes, latency,
-    all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
+    all-to-all) and 12 (switches); part 3 leaves out (n-1)/n, which is about 1 for many devices.
     """
     times = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
     for piece, crosses in several_slices.pieces(c, torus.slices) if torus and torus.slices else ():
@@ -122,7 +122,7 @@ def _over(c: Collective, mesh: dict[str, int] | None) -> str:
 
 
 def least(c: Collective, link: Link, torus: Torus) -> float:
-    """Return a lower bound in seconds: of the chip that has the most to send over the fewest links."""
+    """Return a lower bound in seconds: the time of the chip that has the most to send over the fewest links."""
     longest = 0.0
     for group in c.groups:
         chips = len({torus.coords[i] for i in group})

@@ -1,4 +1,4 @@
-"""Find the processes of a running job that hang or are slow: `minipod watch`.
+"""Find the processes of a running job that hang or are slow, for `minipod watch`.
 
 Each process of the job writes a small file every second (`minipod.cluster.Heartbeat`); `judge` compares them.
 

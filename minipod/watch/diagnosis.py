@@ -1,7 +1,7 @@
-"""Decide which processes hang, are slow or have gone, from each one's latest report.
+"""Decide which processes hang, are slow or are gone, from the latest report of each.
 
-The clocks of two hosts are never compared: each process reports for how long it has been at its place, and the watcher
-measures how long a process has been silent.
+The clocks of two hosts are never compared: each process reports how long it has been in its current place, and the
+watcher measures how long a process has been silent.
 """
 
 import statistics
@@ -25,9 +25,9 @@ class Finding:
     """A problem found in a running job.
 
     kind       silent, gone, hangs, slow or clock
-    processes  those that may be the cause
+    processes  processes that may be the cause
     sentence   a description of the problem
-    open       True as long as the line at which it happens is unknown
+    open       True as long as the line at which the problem occurs is unknown
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Finding:
 
 
 def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
-    """Return the problems of a job, the gravest first. limit: seconds that a step or a save may take."""
+    """Return the problems of a job, the most serious first. limit: seconds that a step or a save may take."""
     who = _Names(beats)
     left = [b for b in beats if b.doing == "ended"]
     lost = {b.process: _lost(b) for b in beats if b not in left}
@@ -71,7 +71,7 @@ class _Names:
 
 
 def at(place: Place | None) -> str:
-    """Return ", at night.py:77 `losses.append(float(value))`"; nothing if no line is known."""
+    """Format a place as ", at night.py:77 `losses.append(float(value))`"; "" if it is None."""
     if place is None:
         return ""
     source = place[2] if len(place[2]) <= 60 else place[2][:59] + "…"

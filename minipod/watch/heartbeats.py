@@ -13,15 +13,15 @@ Place = tuple[str, int, str]  # file, line, what stands there
 
 @dataclass(frozen=True)
 class Beat:
-    """The latest report of one process about itself.
+    """A process's latest report about itself.
 
     clock    the uncorrected clock of its host; durations are measured by the process itself
     doing    start, own (its part of a step), together (needs the others), between (steps) or ended
-    seconds  how long it has been doing that
+    seconds  how long the process has been doing this
     started  start time of the process, in the kernel's units
     namespace  the pid namespace in which `pid` is valid
     silent   seconds that the watcher has waited for the next report
-    ahead    seconds by which its host's clock is ahead of the disk's
+    ahead    seconds by which the host's clock is ahead of the disk's
     """
 
     process: int
@@ -47,7 +47,7 @@ class Beat:
 
 
 class Folder:
-    """A folder of heartbeats, to be looked at repeatedly: a process that reports nothing new meanwhile is silent."""
+    """A folder of heartbeats, to be read repeatedly: a process that has reported nothing new in between is silent."""
 
     def __init__(self, folder: str | Path):
         """Raise FileNotFoundError or NotADirectoryError, each with one sentence, unless `path` is a folder."""
@@ -65,7 +65,7 @@ class Folder:
         return beat.process in self._living
 
     def look(self) -> tuple[list[Beat], list[str]]:
-        """Return the latest report of each process, in order, and a sentence for each file that cannot be read.
+        """Return the latest report of each process, in order, and a sentence for each unreadable file.
 
         Raises FileNotFoundError if there is no file, ValueError if none can be read.
         """

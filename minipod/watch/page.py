@@ -38,7 +38,7 @@ def head(beats: list[Beat]) -> str:
 
 
 def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:
-    """Return Prometheus's text format 0.0.4: for node_exporter's textfile collector, or any file server."""
+    """Return Prometheus's text format 0.0.4, for node_exporter's textfile collector or any file server."""
     lines = []
     for name, what, of in METRICS:
         lines += [f"# HELP minipod_{name} {what}", f"# TYPE minipod_{name} gauge"]

@@ -11,7 +11,7 @@ LOOK = 0.5  # seconds between two looks
 
 
 def watch(folder: str | Path, limit: float = LIMIT) -> bool:
-    """Print each finding when it is made, until all processes have ended. Returns whether anything was wrong.
+    """Print each new finding, until all processes have ended. Returns whether anything was wrong.
 
     limit: seconds that a step or a save may take; the first step may take twice as long. Raises FileNotFoundError if
     the folder or its heartbeats are missing, NotADirectoryError if it is a file, ValueError if no heartbeat can be
@@ -46,8 +46,8 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
 def once(folder: str | Path, limit: float = LIMIT, for_prometheus: bool = False) -> bool:
     """Print the current state, as a table or in the Prometheus text format. Returns whether anything is wrong.
 
-    It takes a second, or longer if a process writes nothing: it then waits until the process counts as silent. Raises
-    the same errors as `watch`.
+    This takes a second, or longer if a process writes nothing, since it then waits until the process counts as silent.
+    Raises the same errors as `watch`.
     """
     looking, limit, end = Folder(folder), _checked(limit), None
     while True:
