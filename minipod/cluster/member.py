@@ -79,7 +79,7 @@ def _in_a_cluster() -> bool:
 def leave(status: int) -> None:
     """End this process and every process that it has started, at once.
 
-    If no other process waits for it, Python ends it: exit handlers run.
+    If no other process waits for this one, Python ends it, so exit handlers run.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
