@@ -22,7 +22,7 @@ BAD = {
     "shape": ("return (2 * x).sum()", "wrong", "The shape is not right."),
     "none": ("2 * x", "wrong", "is a return statement missing, or"),
     "generator": ("yield 2 * x", "wrong", "a generator"),
-    "placed": ("return jax.device_put(2 * x, jax.devices()[0])", "wrong", "device 0 holds everything, expected [0:1]"),
+    "placed": ("return jax.device_put(2 * x, jax.devices()[0])", "wrong", "device 0 holds everything instead of [0:1]"),
     "hosted": ("return 2 * np.asarray(x)", "wrong", "a NumPy array on"),
     "closes": ("os.closerange(3, 999)\n    return 2.0", "broken", "closed files that it had not opened"),
     "raises": ("return 2 * y", "wrong", "raised NameError: name 'y'"),
