@@ -56,7 +56,10 @@ def gradients(p, parts, specs, g_specs, **how):
         g = {n: jax.reshard(a, where(n)) for n, a in g.items()}
         return jax.tree.map(jnp.add, total, (value, g)), None
 
-    zeros = {n: jax.reshard(jnp.zeros_like(w), where(n)) for n, w in p.items()}
+    zeros = {
+        n: jax.reshard(jnp.zeros(w.shape, w.dtype), where(n))
+        for n, w in p.items()
+    }
     total = jnp.float32(0), zeros
     if len(parts) == 1:  # no loop of one turn: libtpu runs its forward twice
         (value, g), _ = add(total, parts[0])

@@ -5,6 +5,7 @@ it has scales, too, "ks" and "vs": f32[layer, time, head, batch].
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 
@@ -31,12 +32,12 @@ def write(cache, layer, k, v, first, low=0):
 
 def _written(cache, layer, new, first, low):
     new = new.transpose(1, 2, 0, *range(3, new.ndim))  # [time, head, batch …]
-    room, length, rest = cache.shape[1], new.shape[0], [0] * (new.ndim - 1)
+    room, length = cache.shape[1], new.shape[0]
+    rest = [np.int32(0)] * (new.ndim - 1)
     one = length == 1
-    at = jnp.clip(first - low, 0, room - 1) if one else 0
+    at = jnp.clip(first - low, 0, room - 1) if one else rest[0]
     size = 1, 1 if one else room, *new.shape[1:]
-    at = [jnp.int32(i) for i in (layer, at, *rest)]  # in x64, too
-    old = lax.dynamic_slice(cache, at, size)[0]
+    old = lax.dynamic_slice(cache, (layer, at, *rest), size)[0]
     if one:  # only the device that holds this time has something to write
         mine = (first >= low) & (first < low + room)
     else:  # a prompt or a chunk of one: what of it belongs to this device?
@@ -46,7 +47,7 @@ def _written(cache, layer, new, first, low):
         place = low - first + jnp.arange(room).reshape(-1, *[1 for _ in rest])
         mine = (place >= 0) & (place < length)
     new = jnp.where(mine, new, old)[None].astype(cache.dtype)
-    return lax.dynamic_update_slice(cache, new, at)
+    return lax.dynamic_update_slice(cache, new, (layer, at, *rest))
 
 
 def attend(q, cache, layer, first, low=0):

@@ -64,7 +64,7 @@ def forward(tokens, first, w, cache, attention):
     def one(carry, given):
         return layer(*carry, *given, first, attention), None
 
-    numbers = jnp.arange(w["norm1"].shape[0])
+    numbers = jnp.arange(w["norm1"].shape[0], dtype=jnp.int32)
     (x, cache), _ = lax.scan(one, (x, cache), (layers, numbers))
     return product("bd,dv->bv", norm(x[:, -1], w["norm"]), w["head"]), cache
 
