@@ -99,7 +99,7 @@ def test_the_shell_lines_of_the_second_job_comment_where_they_may(repository, fo
     asked = repository / "asked"
     assert asked.exists() == comments
     if comments:
-        assert asked.read_text() == "pr comment 7 --body-file figures.md\n"
+        assert asked.read_text() == "pr comment 7 --edit-last --create-if-none --body-file figures.md\n"
 
 
 def test_another_file_of_arrays_in_the_folder_is_no_checkpoint(tmp_path, lesson):

@@ -97,7 +97,7 @@ def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(s
         (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
         (["run", "p.py", "--i={rank}"], "minipod: there is no {rank}: in arguments {process}, {processes} and"),
         (["traffic", "nope.hlo"], "minipod: nope.hlo: there is no such file"),
-        (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: there is no such folder"),
+        (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: the folder of that file does not exist"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_2(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]):

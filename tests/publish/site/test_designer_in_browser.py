@@ -93,7 +93,7 @@ def test_what_a_compiler_made_of_it_stands_beside_it_and_paper_is_not_asked(brow
     opened(browser, html, "model=llama_8b&rows=128&length=2048&on=v5p:4x4x4", shown=False)
     browser.run("dispatchEvent(new Event('beforeprint'))")
     planned = browser.run("document.querySelector('.designer .planned').textContent")
-    assert "(libtpu 0.0.52): 5.48 GB held; 82.4 GB sent, where the formulas say 82.4 GB" in planned
+    assert "(libtpu 0.0.52): 5.48 GB held; 82.4 GB sent, whereas the formulas say 82.4 GB" in planned
     assert browser.run("document.querySelectorAll('.designer .torus rect.in').length") == 64
 
 
