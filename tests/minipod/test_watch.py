@@ -139,10 +139,12 @@ def test_a_pid_is_believed_where_it_is_the_same_process_and_only_once_beats_are_
     assert judge([replace(gone, namespace="")]) == []
     assert judge([replace(gone, pid=os.getpid(), started=mine)]) == []
     with subprocess.Popen(["sleep", "1000"]) as stopped:
-        stopped.send_signal(signal.SIGSTOP)
-        asleep = replace(gone, pid=stopped.pid, started=identity.started(stopped.pid))
-        assert until(lambda: judge([asleep]), 30) and "suspended (SIGSTOP)" in only(judge([asleep])).sentence
-        stopped.kill()
+        try:
+            stopped.send_signal(signal.SIGSTOP)
+            asleep = replace(gone, pid=stopped.pid, started=identity.started(stopped.pid))
+            assert until(lambda: judge([asleep]), 30) and "suspended (SIGSTOP)" in only(judge([asleep])).sentence
+        finally:  # or Popen would wait for it
+            stopped.kill()
     if mine:  # outside Linux nobody tells
         assert only(judge([replace(gone, pid=os.getpid(), started=mine + 1)])).kind == "gone", "a number used again"
 
