@@ -18,6 +18,7 @@ from still_running import until
 from minipod import cluster
 from minipod.__main__ import main
 from minipod.doctor import Finding, connections, installed
+from minipod.doctor import cluster as doctor
 from minipod.doctor.findings import all_well
 from minipod.doctor.gathered import Clock, Gathered, findings
 from minipod.processes import environment, free_port, json_lines
@@ -115,6 +116,19 @@ def test_a_stranger_on_the_port_is_no_process_of_the_cluster():
             visitor.sendall(json_lines.encode(greeting))
         come = connections.welcome(listener, 2, 300.0, {"host"})
         assert [sockets.enter_context(line.socket) and line.facts for line in come.values()] == [{"host": "node7"}]
+
+
+def test_stopped_processes_are_named_before_one_whose_jax_ended_and_that_one_before_those_that_are_slow():
+    ended = {"joined": 1, "ended": "no such network", "stopped": False}
+    slow = {"joined": 1, "devices": 1, "stopped": False, "words": ""}
+
+    def failures(*steps: dict) -> dict[int, str]:
+        part = mock.Mock(stopped=lambda: steps[0]["stopped"], last_line=lambda: "")
+        return doctor._failures(part, Gathered(2, "Slurm", "here:1", steps=dict(enumerate(steps)), limit=9.0), {})
+
+    assert failures(slow | {"stopped": True}, ended) == {0: "is stopped (SIGSTOP)"}
+    assert failures(slow, ended) == {1: "ended while finding its devices: no such network"}
+    assert failures(slow, slow) == dict.fromkeys((0, 1), "was still making its first sums after 9 s")
 
 
 @pytest.fixture(autouse=True)
