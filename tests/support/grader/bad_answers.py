@@ -89,6 +89,10 @@ WILD = {
     ),
     "half_a_character": ("raise ValueError('\\ud800 and \\x1b[2J')", "wrong", "ValueError: \ufffd and \ufffd[2J"),
     "shadowed": ("def shadowed(x):\n    return 2 * x\n\nglobals()['shadowed'] = 3", "wrong", "not callable"),
+    "deep_in_c": ("a = ()\n    for _ in range(10**6):\n        a = (a,)\n    return hash(a)", "broken", "SIGSEGV"),
+    "itself": ("a = []\n    a.append(a)\n    return a", "wrong", "list"),
+    "coroutine": ("async def coroutine(x):\n    return 2 * x", "wrong", "coroutine"),
+    "parens": ("return " + "(" * 9000 + ")" * 9000, "broken", "too many nested parentheses"),
     "nulls": ("return '\x00'", "broken", "null bytes"),
 }
 # In two processes, of which 0 asks the other (`together`) where it would wait for it; the task: 2 * n of a number.
