@@ -41,10 +41,10 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Compute running totals down each column without gathering the columns.
+    """Compute running totals down each column without gathering everything.
 
-    x: f32[rows, columns], sharded P("x", "y"); `columns` is a multiple of the
-    mesh's size.
+    x: f32[rows, columns], sharded with `P("x", "y")`; `columns` is a multiple
+    of the mesh's size.
     mesh: a mesh with the Auto axes "x" and "y".
     Returns f32[rows, columns], the cumulative sums from top to bottom. Each
     device holds whole columns, and no column is on two devices. The function is

@@ -55,7 +55,7 @@ def mean_and_variance(
 ) -> tuple[jax.Array, jax.Array]:
     """Compute the mean and variance of similar numbers that are far from 0.
 
-    x: f32[rows, columns], laid out P("x", "y").
+    x: f32[rows, columns], laid out as P("x", "y").
     guess: f32[], a copy on every device: a number near the mean, such as the
     mean of the last batch. f32 has 24 significant bits, so the squares of
     numbers near 10,000 have no room for a variance near 1.

@@ -76,16 +76,16 @@ def mlp_by_hand(
 ) -> tuple[jax.Array, jax.Array]:
     """Compute the two layers of `mlp_by_constraints`, with `jax.shard_map`.
 
-    x: f32[rows, features], laid out P("data", None), with the same sizes as in
-    `mlp_by_constraints`.
+    x: f32[rows, features], laid out as P("data", None), with the same sizes as
+    in `mlp_by_constraints`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
     b2: f32[features], a copy on every device.
     mesh: a mesh with the Auto axes "data" and "model".
     Returns (h, out). The whole function is compiled with `jit`.
-    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
-    out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
+    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out as P("data", "model").
+    out: f32[rows, features], `h @ w2 + b2`, laid out as P("data", None).
 
     Divide the work along "model" as well as along "data": each device computes
     only its own part of `h`, and only the contribution of this part to

@@ -198,8 +198,8 @@ def two_steps_in_one_memory(
     batch: an array on the same mesh, not donated.
 
     Compile `update` so that each array of the new state has the layout of the
-    same array of the old state and takes over its memory. Then take two steps
-    with the same batch.
+    corresponding array of the old state and takes over its memory. Then take
+    two steps with the same batch.
     Returns (state, bytes).
     state: the state after two steps, in its original layout.
     bytes: the number of bytes that input and output share on one device,

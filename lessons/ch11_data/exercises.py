@@ -49,12 +49,13 @@ def equal_steps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Split this process's rows into batches, the same number in every process.
 
-    mine: f32[rows, columns], this process's own rows. Other processes have a
-    different number of rows, perhaps none.
+    mine: f32[rows, columns], this process's own rows. Other processes may have
+    different numbers of rows, or none.
     size: the number of rows in one batch.
 
-    Take as many steps as the process with the most rows needs to use all of its
-    rows. Fill one batch after the other, and set the remaining rows to zero.
+    The process with the most rows decides how many steps there are: as many as
+    it takes to use all of its rows. Fill one batch after the other, and set the
+    remaining rows to zero.
     Returns (batches, mask).
     batches: f32[steps, size, columns].
     mask: bool[steps, size], True for a real row.

@@ -92,9 +92,9 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     losses: f32[steps], this process's loss after each step. `steps` is the same
     in every process, but the losses differ.
     goal: a number, the same in every process.
-    Returns the number of steps taken, the same in each process: up to and
-    including the first step after which the mean loss of all processes is below
-    `goal`, or all steps if there is no such step.
+    Returns the number of steps taken, up to and including the first step after
+    which the mean loss of all processes is below `goal`; all steps if there is
+    no such step. The number is the same in each process.
 
     一直训练到各进程损失的平均值低于 goal 为止。
 
@@ -156,9 +156,9 @@ def who_is_missing(
 
     stacks: for each process, the stack of its main thread, a list of frames
     (file, line, function) with the innermost frame first. A process that waits
-    for the others has a frame in "progress.py" or in a file of JAX (the name of
+    for the others has a frame in "progress.py" or in a JAX file (the name of
     such a file begins with "jax/"); this need not be the innermost frame.
-    Returns (process, line) of the process that does not wait for the others,
+    Returns (process, line) for the process that is not waiting for the others,
     where `line` is the line of its innermost frame in "incident.py". Returns
     None if all processes wait: then no process is missing, and a device may
     have stopped.

@@ -28,7 +28,7 @@ def sbatch_file(
     raises ValueError for anything that `sbatch` would refuse.
 
     If one process fails, the others must end, too, and everything that a
-    process prints must appear in the log at once.
+    process prints must appear in the log immediately.
     Returns the dict that `submit` returned.
 
     写一份批处理脚本，用 Slurm 在集群上启动一个程序。

@@ -20,9 +20,9 @@ def best_change(
     times stay as they are.
     No two of the times are equal, and no two changes that shorten the step give
     the same step time.
-    Returns (bound, change): which of the three bounds the step now, and the
-    name of the change that makes the step shortest, or None if no change makes
-    it shorter.
+    Returns (bound, change): which of the three times bounds the step now, and
+    the name of the change that makes the step shortest, or None if no change
+    makes it shorter.
 
     找出一步受限于什么，以及哪个改动能使它最短。
 

@@ -130,7 +130,7 @@ def ulysses_grouped(
 
 
 def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Rotate each position by its own angle when positions are in zigzag order.
+    """Rotate each position by its own angles when positions are in zigzag order.
 
     x: f32[T, d], a row for each position, its rows sharded with `P("s")`; d is
     even, and 2 n divides T. The rows are in the order of the chapter's zigzag:
@@ -140,9 +140,9 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: n devices on one Auto axis, "s"; device i is the i-th along it.
     Returns f32[T, d], in the same order, sharded the same way, each row rotated
     by the angles of its position p in the sequence, counted from 0. For each m
-    from 0 to d/2 - 1, let a = row[m] and b = row[m + d/2]. The angle is
-    p · 10000^(-2m/d); a becomes a cos - b sin, and b becomes a sin + b cos. The
-    function is compiled with `jit`.
+    from 0 to d/2 - 1, let a = row[m] and b = row[m + d/2]. The angle t is p ·
+    10000^(-2m/d); a becomes a cos t - b sin t, and b becomes a sin t + b cos t.
+    The function is compiled with `jit`.
     Budget: nothing is sent.
 
     各个位置按 zigzag 的顺序存放，请让每个位置都转过它自己的角度。

@@ -60,7 +60,7 @@ def moe(
     of them.
     gate, who: f32[T, 2] and i32[T, 2], sharded the same way. `who` has the two
     experts that each token has chosen; `gate` has the numbers by which their
-    answers are multiplied, without further normalization.
+    answers are multiplied, without further normalisation.
     w: f32[E, d, d], sharded with `P("e")`; the answer of expert i to a token t
     is `t @ w[i]`.
     capacity: C, the number of places that each device has at each expert. Each

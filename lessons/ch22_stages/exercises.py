@@ -47,8 +47,8 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
 def slots(rows: list[list[str]]) -> list[list[int]]:
     """Find the buffer slot in which each stage keeps each input.
 
-    rows: the table of any schedule. rows[tick][stage] is "F" or "B" and the
-    number of a microbatch, such as "F2", or "" if the stage does nothing.
+    rows: the table of any schedule. rows[tick][stage] is "F" or "B" followed by
+    the number of a microbatch, such as "F2", or "" if the stage does nothing.
 
     A stage stores the input of microbatch m in the tick of its "F", in the free
     slot with the lowest number. The input is read for the last time in the tick
@@ -80,7 +80,8 @@ def one_step(
     orders: orders[s] lists what stage s does, in order, as strings such as "F0"
     and "B0". A stage does the next item of its list when its neighbour has sent
     what the item needs.
-    w: w[s], f32[d, d], the weights of stage s; it computes tanh(a @ w[s]).
+    w: w[s], f32[d, d], the weights of stage s. For an input a, the stage
+    computes tanh(a @ w[s]).
     x, y: f32[M, rows, d], the microbatches, and the targets for the last
     stage's output.
     rate: the learning rate. The new weights are `w - rate * gradient`; the loss

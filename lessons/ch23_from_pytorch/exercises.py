@@ -84,7 +84,7 @@ def multiple(
 def global_batch(
     order: list[int], step: int, processes: int, rows: int, micro: int
 ) -> np.ndarray:
-    """List the rows that all processes of a DDP program see in a step.
+    """List the rows that a DDP program's processes see together in one step.
 
     order: the numbers of all rows, shuffled for this epoch; the same in each
     process.

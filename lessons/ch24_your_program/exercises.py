@@ -85,8 +85,8 @@ def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: a mesh with one axis, "data", of size n.
     Returns bool[], the same on every device: whether any two copies differ in
     any bit. The function is compiled with `jit`.
-    Budget: one collective-permute of a copy, 4k bytes, and one all-reduce of 4
-    bytes.
+    Budget: one collective-permute of a copy (4 · k bytes) and one all-reduce of
+    4 bytes.
 
     各个副本有没有不同？
 
@@ -144,8 +144,8 @@ def changed(
 
     before, after: dicts that map names to figures, none below 0. A missing
     figure is 0.
-    within: a figure may differ by at most this fraction of its value in
-    `before`; at least 0 and below 1.
+    within: a fraction, at least 0 and below 1. A figure may differ by at most
+    this fraction of its value in `before`.
     Returns a dict {name: (before, after)} of the figures that differ by more.
 
     一次提交改变了哪些数字？
