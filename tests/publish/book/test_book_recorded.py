@@ -5,11 +5,13 @@ import dataclasses
 import json
 import shutil
 import subprocess
+import sys
+from unittest import mock
 
 import pytest
 import small_book
 
-from publish import record, verify
+from publish import progress_line, record, verify
 from publish.outputs import execute, recordings
 from publish.outputs.dependencies import SAID, TOOLS, reached
 from publish.outputs.execute import Executed
@@ -288,3 +290,11 @@ def test_what_cells_reach_is_followed_through_imports_and_names(tmp_path):
 
     assert found(*SAID) == {*sources} - {"lessons/__init__.py"}  # which only hands readers of notebooks to the checker
     assert found(*SAID, *TOOLS) == found(*SAID) | {*tools}
+
+
+def test_a_message_is_one_piece_so_that_those_of_two_pages_do_not_mix(monkeypatch):
+    """Two pages that ended at once stood in one line of `make verify`, and then there was an empty one."""
+    out = mock.Mock(isatty=lambda: False)
+    monkeypatch.setattr(sys, "stdout", out)
+    progress_line.done("first: done")
+    assert [call.args for call in out.write.call_args_list] == [("first: done\n",)]
