@@ -12,36 +12,29 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from publish import addresses, files, kept, package, progress_line, sync
+from publish import addresses, files, kept, options, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import Executed, chapter, measures
-from publish.page import EDITIONS, ROOT, Page, read_page, show, written
+from publish.page import ROOT, Page, read_page, show, written
 from publish.pages import published
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.build", description="Build the book.")
-    parser.add_argument(
-        "editions", metavar="EDITION", nargs="*", help=f"edition to build: {', '.join(EDITIONS)} (default: all)"
-    )
-    parser.add_argument(
-        "--build",
-        type=Path,
-        default=ROOT / "_build",
-        metavar="FOLDER",
-        help="folder for the book and its caches (default: _build)",
-    )
+    options.add_editions(parser, "build")
+    options.add_build(parser, "for the book and its caches")
     parser.add_argument(
         "--fresh", action="store_true", help="execute every cell, even if its output is recorded or cached"
     )
-    options = parser.parse_args(arguments)
-    if wrong := [a for a in options.editions if a not in EDITIONS]:
-        print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
+    given = parser.parse_args(arguments)
+    try:
+        editions = options.chosen(given.editions)
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return 2
     try:
-        editions = [e for e in EDITIONS if e in options.editions] or list(EDITIONS)
-        return make(options.build.resolve(), editions, options.fresh)
+        return make(given.build.resolve(), editions, given.fresh)
     except OSError as error:
         progress_line.problem(files.sentence(error, "make book"))
     except (ValueError, RuntimeError) as error:

@@ -6,9 +6,8 @@ import http
 import http.server
 import os
 import sys
-from pathlib import Path
 
-from publish.page import ROOT
+from publish import options
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -30,18 +29,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--port", type=int, default=os.environ.get("PORT") or 8000, help="port (default: the variable PORT, else 8000)"
     )
-    parser.add_argument(
-        "--build", type=Path, default=ROOT / "_build", help="folder of the built book (default: _build)"
-    )
-    options = parser.parse_args(arguments)
-    handler = functools.partial(Quiet, directory=str(options.build / "html"))
-    if not (options.build / "html/index.html").exists():
+    options.add_build(parser, "of the built book")
+    given = parser.parse_args(arguments)
+    handler = functools.partial(Quiet, directory=str(given.build / "html"))
+    if not (given.build / "html/index.html").exists():
         print("there is no book yet: run `make book` first", file=sys.stderr)
         return 1
     try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), handler)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", given.port), handler)
     except (OSError, OverflowError) as error:
-        problem = f"port {options.port} cannot be used ({error})"
+        problem = f"port {given.port} cannot be used ({error})"
         print(f"{problem}: choose another port, PORT=8001 make serve", file=sys.stderr)
         return 1
     print(f"the book is at http://127.0.0.1:{server.server_port}/ (stop with Ctrl-C)", flush=True)

@@ -70,9 +70,9 @@ def kernel(name: str) -> str:
     return _OF_NCCL.get(collective[1], "async-collective") if collective else "compute"
 
 
-def scope(metadata: str) -> str:
-    """Return `layer/mlp` for the metadata `op_name="jit(step)/transpose(jvp(layer))/mlp/dot_general"`."""
-    path = re.search(r'op_name="([^"]*)/', metadata)
+def scope(rest: str) -> str:
+    """Return `layer/mlp` for the rest of a line with `op_name="jit(step)/transpose(jvp(layer))/mlp/dot_general"`."""
+    path = re.search(r'op_name="([^"]*)/', rest)
     parts = (part for part in (path[1] if path else "").split("/") if not _BETWEEN.fullmatch(part))
     names = (re.sub(r"^(?:(?:transpose|jvp|vmap)\()+|\)+$", "", part) for part in parts)
     return "/".join(filter(None, names))
@@ -94,7 +94,7 @@ def of_texts(texts: Iterable[str]) -> dict[str, dict[str, Known]]:
                 if begins(line):
                     one = walker.collective(line, computation, Place())
                     kind, groups = one.op, one.groups if one.op in MEETINGS else ()
-                here[line.name] = Known(kind, groups, scope(line.attributes.get("metadata", "")))
+                here[line.name] = Known(kind, groups, scope(line.rest))
         module = re.search(r"^HloModule ([^\s,]+)", text, re.MULTILINE)
         known = by_module.setdefault(module[1] if module else "", here)
         for name in here.keys() | known.keys():

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from publish import files, progress_line
-from publish.page import EDITIONS, ROOT, show
+from publish import files, options, progress_line
+from publish.page import show
 from publish.pages import published
 from publish.print import articles, cards, epub, paper, site, whole
 
@@ -18,34 +18,28 @@ from publish.print import articles, cards, epub, paper, site, whole
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make a PDF, EPUB, zip file or cards.")
     parser.add_argument("kind", choices=("pdf", "epub", "zip", "cards"), help="the format to make")
-    parser.add_argument(
-        "editions", metavar="EDITION", nargs="*", help=f"edition to make: {', '.join(EDITIONS)} (default: all)"
-    )
-    parser.add_argument(
-        "--build",
-        type=Path,
-        default=ROOT / "_build",
-        metavar="FOLDER",
-        help="folder of the built book (default: _build)",
-    )
-    options = parser.parse_args(arguments)
-    if wrong := [a for a in options.editions if a not in EDITIONS]:
-        print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
+    options.add_editions(parser, "make")
+    options.add_build(parser, "of the built book")
+    given = parser.parse_args(arguments)
+    build = given.build.resolve()
+    try:
+        editions = options.chosen(given.editions)
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return 2
-    build, editions = options.build.resolve(), [e for e in EDITIONS if e in (options.editions or EDITIONS)]
     try:
         if lacking := [e for e in editions if not (build / "html" / e / "index.html").exists()]:
             raise ValueError(f"there is no {lacking[0]} edition in {show(build / 'html')}: run `make book` first")
-        if options.kind == "zip":
+        if given.kind == "zip":
             _say(site.write(build, editions))
-        for edition in editions if options.kind != "zip" else []:
-            if options.kind == "cards":
+        for edition in editions if given.kind != "zip" else []:
+            if given.kind == "cards":
                 _cards(build, edition)
             else:
-                _one(build, edition, paper.write if options.kind == "pdf" else epub.write)
+                _one(build, edition, paper.write if given.kind == "pdf" else epub.write)
         return 0
     except OSError as error:
-        progress_line.problem(files.sentence(error, f"make print KINDS={options.kind}"))
+        progress_line.problem(files.sentence(error, f"make print KINDS={given.kind}"))
     except (ValueError, RuntimeError) as error:
         progress_line.problem(str(error))
     return 1

@@ -9,9 +9,9 @@ import numpy as np
 import optax
 import pytest
 from jax import P, lax
+from small_meshes import SOON
 
 LESSON = Path(__file__).resolve().parents[2] / "lessons/ch23_from_pytorch"
-SOON = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # compiled in half the time
 
 
 @pytest.fixture

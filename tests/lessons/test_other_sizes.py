@@ -8,20 +8,14 @@ import numpy as np
 import pytest
 from jax import P
 from jax.sharding import AxisType
+from small_meshes import SOON, mesh_of
 
 from lessons.ch09_training import model
-
-SOON = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 def sizes(names: str, first: tuple, *others: tuple):
     """Ten sizes for a test: the first in every `make test`, the others in `make test-long`."""
     return pytest.mark.parametrize(names, [first, *(pytest.param(*size, marks=pytest.mark.long) for size in others)])
-
-
-def mesh_of(kind: AxisType = AxisType.Auto, **axes: int) -> jax.sharding.Mesh:
-    n = int(np.prod(list(axes.values())))
-    return jax.make_mesh(tuple(axes.values()), tuple(axes), (kind,) * len(axes), devices=jax.devices()[:n])
 
 
 def run(f, *args):

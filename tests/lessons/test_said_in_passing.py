@@ -10,7 +10,7 @@ import pytest
 from jax import NamedSharding, P
 from jax.ad_checkpoint import print_saved_residuals
 from jax.lax import with_sharding_constraint
-from jax.sharding import AxisType
+from small_meshes import mesh_of
 
 from lessons.ch01_devices.in_time import in_time, spans
 from minipod import traffic
@@ -41,7 +41,7 @@ def test_rows_that_nobody_asked_to_cut_are_computed_whole_by_each_device():
 
 def test_what_is_left_of_an_uneven_result_depends_on_the_version():
     """Chapter 5, of twelve rows that are returned, and of six over the second axis."""
-    mesh = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    mesh = mesh_of(x=2, y=4)
 
     def returned(rows, spec, **options):
         on = NamedSharding(mesh, spec)
@@ -144,7 +144,7 @@ def test_more_tokens_than_the_cache_has_room_for_are_refused(lesson):
 def test_a_chunk_of_a_prompt_is_written_where_it_begins(lesson, n=4, room=3):
     """Chapter 20, with a cache cut along the sequence: chunks inside one part, over several, and one token."""
     cache = lesson("ch20_serving", "cache")
-    mesh = jax.make_mesh((n,), ("s",), (AxisType.Auto,), devices=jax.devices()[:n])
+    mesh = mesh_of(s=n)
 
     @jax.jit
     @jax.shard_map(mesh=mesh, in_specs=(P(None, "s"), P(), P()), out_specs=P(None, "s"))

@@ -1,13 +1,14 @@
 """The page «axes»: one model is cut in six ways, and what each way sends is what a formula says, row by row."""
 
 from functools import partial
-from math import ceil, prod
+from math import ceil
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from small_meshes import SOON, mesh_of
 
 from minipod.pods import recorded
 
@@ -19,7 +20,6 @@ MORE = (
     "data=4", "fsdp=4", "tensor=4", "sequence=4", "expert=4", "stage=4", "data=2,fsdp=2,tensor=2", "fsdp=4,sequence=2",
     "stage=2,fsdp=4", "expert=4,tensor=2",
 )  # fmt: skip
-SOON = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 @pytest.mark.parametrize("cut", [*CUTS, *(pytest.param(cut, marks=pytest.mark.long) for cut in MORE)])
@@ -27,14 +27,13 @@ def test_all_axes_cut_the_same_step(cut, lesson):
     """New weights and loss are those of one device; a room of 8 drops no choice of the 8 experts."""
     one_model = lesson("axes", "one_model")
     axes = {name: int(size) for name, size in (pair.split("=") for pair in cut.split(","))}
-    experts, n = "expert" in axes, prod(axes.values())
+    experts = "expert" in axes
     small = {"layers": 4, "width": 16, "heads": 8, "groups": 4, "hidden": 32, "rows": 8, "length": 16, "room": 8.0}
     sizes = one_model.Sizes(**small, dtype=jnp.float32, gated=len(axes) > 1)
     rng = np.random.default_rng(0)  # JAX's own would be compiled for each shape
     w = {k: rng.normal(size=shape).astype(np.float32) / 4 for k, shape in sizes.shapes(experts).items()}
     x = rng.normal(size=(sizes.rows, sizes.length, sizes.width)).astype(np.float32)
-    kinds = (jax.sharding.AxisType.Auto,) * len(axes)
-    mesh = jax.make_mesh(tuple(axes.values()), tuple(axes), kinds, devices=jax.devices()[:n])
+    mesh = mesh_of(**axes)
     step, places = one_model.program(mesh, sizes, experts)
     given = jax.tree.map(lambda a, like: jax.device_put(a, like.sharding), (w, x), places)
     one = jax.jit(partial(one_model.update, room=sizes.room), compiler_options=SOON)

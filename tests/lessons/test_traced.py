@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from drawn_frames import cells
 from jax import NamedSharding, P, lax
-from jax.sharding import AxisType
+from small_meshes import mesh_of
 
 from lessons.ch07_collectives.programs import ring_of_pieces
 from lessons.ch07_collectives.traced import traced_ring
@@ -126,7 +126,7 @@ def test_a_night_has_a_lane_for_each_start_with_what_was_done_twice(name):
 
 def test_every_turn_of_ring_attention_shows_the_block_that_a_device_has(lesson, n=4):
     frames = lesson("ch19_sequences", "frames")
-    mesh = jax.make_mesh((n,), ("s",), (AxisType.Auto,), devices=jax.devices()[:n])
+    mesh = mesh_of(s=n)
     held = frames.recorded(mesh, np.arange(8 * n))
     player = pictures.play(frames.turns(held, 100 * (n - 1)))
     for turn in range(n):
