@@ -91,7 +91,7 @@ print(f"the result was there at {1000 * (ready - start):8.2f} ms")
 # %% a-promise
 promise = square(a)
 ready = promise.is_ready()
-twice = 2 * promise  # handed on as it is: nobody waits
+twice = 2 * promise  # passed on as it is, without a wait
 print("its shape:", promise.shape, "| ready:", ready)
 print("one of the numbers:", float(twice[0, 0]))  # this waits
 print("ready:", promise.is_ready())
@@ -145,9 +145,9 @@ import sys
 
 def fresh(code, **variables):
     """What a new Python says to this code, with these variables set."""
-    told = os.environ | {"JAX_PLATFORMS": "cpu"} | variables
+    env = os.environ | {"JAX_PLATFORMS": "cpu"} | variables
     run = [sys.executable, "-c", "import jax\n" + code]
-    done = subprocess.run(run, env=told, capture_output=True, text=True)
+    done = subprocess.run(run, env=env, capture_output=True, text=True)
     return done.stdout.strip() or done.stderr.strip().splitlines()[0]
 
 

@@ -12,4 +12,4 @@ export MINIPOD_COORDINATOR="$1" MINIPOD_PROCESSES="$2" MINIPOD_PROCESS="$3"
 export PYTHONUNBUFFERED=1
 shift 3
 
-exec timeout -k 10 240 python -m minipod start "$@"
+exec timeout -s ABRT -k 10 240 python -m minipod start "$@"

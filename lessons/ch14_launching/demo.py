@@ -43,9 +43,9 @@ for name, on_request in detect.order():
 answers = detect.asked(*detect.MADE_UP.values())
 for launcher, a in zip(detect.MADE_UP, answers, strict=True):
     who = f"{a['process_id']} of {a['num_processes']} at"
-    told = f"{who} {a['coordinator_address']}" if a["detector"] else ""
-    found = a["detector"] or "nobody"
-    print(f"{launcher:17}{found:8}{a.get('error', told)}")
+    place = f"{who} {a['coordinator_address']}" if a["detector"] else ""
+    found = a["detector"] or "none"
+    print(f"{launcher:17}{found:8}{a.get('error', place)}")
 
 # %% nobody
 import jax
@@ -61,9 +61,9 @@ for mpi in ("Open MPI 4", "Open MPI 5"):
     for rank, left in slurms.items():  # on the first host, on the second
         mpis = detect.MADE_UP[mpi] | {"OMPI_COMM_WORLD_RANK": rank}
         (a,) = detect.asked(left | mpis)
-        told = f"{a['detector']} {a['process_id']} of {a['num_processes']}"
-        told = a.get("error", told) if a["detector"] else "nobody"
-        print(f"{mpi}, process {rank}:", told)
+        place = f"{a['detector']} {a['process_id']} of {a['num_processes']}"
+        place = a.get("error", place) if a["detector"] else "none"
+        print(f"{mpi}, process {rank}:", place)
 
 # %% sbatch-file
 from pathlib import Path

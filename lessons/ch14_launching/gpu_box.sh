@@ -21,7 +21,7 @@ trap 'end 130' INT TERM
 
 for ((i = 0; i < gpus; i++)); do
   MINIPOD_PROCESS=$i JAX_LOCAL_DEVICE_IDS=$i \
-    timeout -k 10 240 python -m minipod start "$@" >"$i.log" 2>&1 &
+    timeout -s ABRT -k 10 240 python -m minipod start "$@" >"$i.log" 2>&1 &
   pids+=($!) # timeout leads a process group of this number
 done
 for ((i = 0; i < gpus; i++)); do

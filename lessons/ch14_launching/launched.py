@@ -97,7 +97,7 @@ def tries(name: str) -> None:
 
 
 def _failing() -> tuple[dict[str, str], dict[str, Any]]:
-    """When it was recorded; {launcher: {way: seconds, statuses, told}}."""
+    """When it was recorded; {launcher: {way: seconds, statuses, reasons}}."""
     found = json.loads(FILE.with_name("failing.json").read_text("utf-8"))
     return found.pop("recorded"), found
 
@@ -119,13 +119,14 @@ def failing() -> Table:
 def reasons() -> None:
     """Print in how many of these tries the log says why."""
     when, found = _failing()
-    told = tries = 0
+    named = tries = 0
     for ways in found.values():
         for way, one in ways.items():
             if WAYS[way]:
-                told, tries = told + one["told"], tries + len(one["seconds"])
+                named += one["reasons"]
+                tries += len(one["seconds"])
     print(f"recorded on {when['date']} with JAX {when['JAX']}")
-    print(f"why it failed is in the log: {told} of {tries} times")
+    print(f"why it failed is in the log: {named} of {tries} times")
 
 
 def slurm_ends() -> None:
@@ -136,7 +137,8 @@ def slurm_ends() -> None:
     print(f"recorded on {when['date']} with Slurm {when['Slurm']}")
     for way, tries in found.items():
         states = {f"{one['state']}, status {one['status']}" for one in tries}
-        told = sum(one["told"] for one in tries)
-        said = f"{' or '.join(sorted(states))}; told {told} of {len(tries)}"
+        reasons = sum(one["reason"] for one in tries)
+        said = f"{' or '.join(sorted(states))}; reason logged"
+        said += f" {reasons} of {len(tries)} times"
         after = f", over in {max(one['seconds'] for one in tries):.0f} s"
         print(f"{way}: {said}{after if way in ENDED else ''}")

@@ -8,5 +8,6 @@ set -e
 
 gcloud compute tpus tpu-vm scp "$1" "$TPU:" --zone="$ZONE" --worker=all
 printf -v program ' %q' "$(basename "$1")" "${@:2}"
+python="${PYTHON:-python3} -X faulthandler -u"
 gcloud compute tpus tpu-vm ssh "$TPU" --zone="$ZONE" --worker=all \
-  --command="timeout -k 10 3500 ${PYTHON:-python3} -u$program"
+  --command="timeout -s ABRT -k 10 3500 $python$program"

@@ -116,7 +116,7 @@ for lane in one.lanes[2:5]:
     (sums,) = one.collectives(lane)
     waits = 1e3 * (sums.complete - sums.start)  # until all have come
     print(f"{lane} is in its all-reduce for {1e3 * sums.seconds:.1f} ms,")
-    print(f"    for {waits:.1f} of them somebody is missing")
+    print(f"    for {waits:.1f} of them a device is missing")
 
 # %% two-processes
 folder = tempfile.mkdtemp()

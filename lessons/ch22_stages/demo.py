@@ -125,11 +125,11 @@ for way in "by grad", "gpipe", "one_f_one_b", "interleaved":
 import stage
 
 for way in "gpipe", "one_f_one_b":
-    told = stage.run(way, w, tokens)
-    print(f"{way}: idle as it ran {stage.bubble(told):.2f}", end="")
-    print(f", inputs kept {[one['kept'] for one in told]}", end="")
-    print(f", gradients differ by {stage.apart(told, slopes):.0e}")
-print("bytes of weights:", *(f"{one['bytes']:,}" for one in told))
+    reports = stage.run(way, w, tokens)
+    print(f"{way}: idle as it ran {stage.bubble(reports):.2f}", end="")
+    print(f", inputs kept {[one['kept'] for one in reports]}", end="")
+    print(f", gradients differ by {stage.apart(reports, slopes):.0e}")
+print("bytes of weights:", *(f"{one['bytes']:,}" for one in reports))
 
 # %% as-it-ran
 from lanes import lanes
@@ -147,9 +147,9 @@ for way in ways:
 
 # %% shared
 print("norm of the gradient of the table, by stage, before the sum:")
-print(*(f"{one['norm']:.4f}" for one in told))
+print(*(f"{one['norm']:.4f}" for one in reports))
 for s in 0, 3:
-    print(f"stage {s} after it: {np.linalg.norm(told[s]['g']['embed']):.4f}")
+    print(f"stage {s} after it: {np.linalg.norm(reports[s]['g']['embed']):.4f}")
 print(f"one device: {np.linalg.norm(slopes['embed']):.4f}")
 
 # %% two-hosts

@@ -9,18 +9,18 @@ BACK = 8  # a backward has the colour of its microbatch, and a pattern over it
 APART = 0.1  # seconds: what ends closer together ends in the same frame
 
 
-def lanes(told, orders=one_f_one_b):
+def lanes(reports, orders=one_f_one_b):
     """A lane for each stage, in seconds after the first start; a frame for
     each moment at which operations ended.
 
-    told: as `stage.run` gives it. orders: the schedule that ran.
+    reports: as `stage.run` gives it. orders: the schedule that ran.
     """
-    stages, microbatches = len(told), len(told[0]["log"]) // 2
-    begin = min(start for one in told for start, _ in one["log"])
+    stages, microbatches = len(reports), len(reports[0]["log"]) // 2
+    begin = min(start for one in reports for start, _ in one["log"])
     line = Timeline([f"stage {s}" for s in range(stages)], "seconds")
     done = []
     for s, mine in enumerate(orders(stages, microbatches)):
-        for op, (start, end) in zip(mine, told[s]["log"], strict=True):
+        for op, (start, end) in zip(mine, reports[s]["log"], strict=True):
             colour = op.microbatch + BACK * (op.kind == "B")
             label = f"{op.kind}{op.microbatch}"
             line.span(s, start - begin, end - begin, label, colour)

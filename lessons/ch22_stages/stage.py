@@ -29,7 +29,7 @@ def names(s):
 
 
 def run(name, w, tokens, pause=150, waits=False):
-    """A step of all processes: what each tells, with its gradients."""
+    """A step of all processes: the report of each, with its gradients."""
     from minipod import cluster
 
     with tempfile.TemporaryDirectory() as folder:
@@ -44,26 +44,26 @@ def run(name, w, tokens, pause=150, waits=False):
         done = cluster.run(
             __file__, *arguments, processes=STAGES, devices=1, limit=120
         )
-        told = [json.loads(text.splitlines()[-1]) for text in done.outputs]
-        if any(isinstance(one, str) for one in told):
-            return told  # what each waits for
-        for s, one in enumerate(told):
+        reports = [json.loads(text.splitlines()[-1]) for text in done.outputs]
+        if any(isinstance(one, str) for one in reports):
+            return reports  # what each waits for
+        for s, one in enumerate(reports):
             one["g"] = {n: box.receive(f"{s}-{n}") for n in names(s)}
-    return told
+    return reports
 
 
-def bubble(told):
+def bubble(reports):
     """The idle share as it ran, from the first start to the last end."""
-    spans = [span for one in told for span in one["log"]]
+    spans = [span for one in reports for span in one["log"]]
     begin, end = min(a for a, _ in spans), max(b for _, b in spans)
-    return 1 - sum(b - a for a, b in spans) / (len(told) * (end - begin))
+    return 1 - sum(b - a for a, b in spans) / (len(reports) * (end - begin))
 
 
-def apart(told, slopes):
+def apart(reports, slopes):
     """How far the gradients of all stages are from one device's, at most."""
     off = [
         abs(g - (slopes[n][0, s] if n in OF_A_LAYER else slopes[n])).max()
-        for s, one in enumerate(told)
+        for s, one in enumerate(reports)
         for n, g in one["g"].items()
     ]
     return max(float(a) for a in off)
@@ -144,9 +144,9 @@ def main(name, microbatches, folder, pause, waits):
         stage.g["embed"] += box.receive("of embed")
     for n, g in stage.g.items():
         box.send("all", f"{s}-{n}", g)
-    told = {"loss": stage.loss, "kept": stage.most, "log": stage.log}
+    report = {"loss": stage.loss, "kept": stage.most, "log": stage.log}
     size = sum(a.nbytes for a in stage.w.values())
-    print(json.dumps(told | {"bytes": size, "norm": float(own)}))
+    print(json.dumps(report | {"bytes": size, "norm": float(own)}))
 
 
 if __name__ == "__main__":

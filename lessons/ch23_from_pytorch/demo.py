@@ -223,12 +223,18 @@ print(f"{'PyTorch, bf16 and f32':28}", *(f"{abs(off[i]):9.0e}" for i in SHOWN))
 
 # %% summed-in-bf16
 x, dy = jax.random.normal(jax.random.key(2), (2, 16, 32, 32), "bfloat16")
-exact = np.einsum("bti,bto->io", np.float64(x), np.float64(dy))
-in_f32 = partial(jnp.matmul, preferred_element_type=jnp.float32)
-for name, f in ("x @ a", jnp.matmul), ("x @ a, sums in f32", in_f32):
-    g = jax.jit(jax.grad(lambda a, f=f: jnp.vdot(f(x, a), dy)))(x[0])
-    off = abs(np.float64(g) - exact).max() / abs(exact).max()
-    print(f"{name:20} gradient of a off by {off:.1%}")
+wide = np.float64(dy)
+exact = np.einsum("bti,bto->io", np.float64(x), wide), wide.sum((0, 1))
+for name, sums in ("x @ a + b", None), ("with sums in f32", jnp.float32):
+
+    def loss(a, b, sums=sums):
+        y = jnp.matmul(x, a, preferred_element_type=sums) + b
+        return jnp.vdot(y.astype("bfloat16"), dy)
+
+    gradients = jax.jit(jax.grad(loss, (0, 1)))(x[0], dy[0, 0])
+    for of, g, e in zip("ab", gradients, exact, strict=True):
+        off = abs(np.float64(g) - e).max() / abs(e).max()
+        print(f"{name:18} gradient of {of} off by {off:.1%}")
 
 # %% their-resume
 whole, again = recorded["losses"]["f32"], recorded["losses"]["resumed"]

@@ -81,7 +81,7 @@ def tried(once: Try, way: str, times: int) -> dict[str, Any]:
             raise SystemExit(f"{way}: {len(left)} processes are left")
         if seconds[-1] > LONG:
             break
-    return {"seconds": seconds, "status": codes, "told": named}
+    return {"seconds": seconds, "status": codes, "reasons": named}
 
 
 def record(names: list[str]) -> None:

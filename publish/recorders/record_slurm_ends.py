@@ -73,7 +73,7 @@ def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "state": end["JobState"],
         "status": int(code) or 128 * (sent != "0") + int(sent),
-        "told": WAYS[way] in text,
+        "reason": WAYS[way] in text,
     }
 
 

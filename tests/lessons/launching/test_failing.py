@@ -26,7 +26,7 @@ def check(name: str, way: str, found: dict[str, Any], soon: float) -> None:
         assert 60 < max(found["seconds"]) < 60 + 2 * soon
     elif (name, way) not in ALONE:
         assert max(found["seconds"]) < soon, f"{way} under {name}"
-    assert found["told"] == len(found["seconds"]), f"the reason for «{way}» is not in a log of {name}"
+    assert found["reasons"] == len(found["seconds"]), f"the reason for «{way}» is not in a log of {name}"
     if name != "by hand":  # there each has its own
         assert set(found["status"]) <= STATUS.get(way, set(range(1, 256))), f"{way} under {name}"
 
@@ -40,7 +40,7 @@ def test_what_is_recorded_is_as_the_page_says(name: str):
 
 def test_slurm_keeps_the_reason_twenty_times_of_twenty():
     found = [RECORDED["srun"][way] for way in recorder.MORE]
-    assert {(len(one["seconds"]), one["told"]) for one in found} == {(20, 20)}
+    assert {(len(one["seconds"]), one["reasons"]) for one in found} == {(20, 20)}
 
 
 @pytest.mark.long

@@ -36,12 +36,27 @@ def test_on_a_tpu_vm_the_program_is_copied_to_all_hosts_and_started_on_all(tmp_p
     on_all = {"compute", "tpus", "tpu-vm", "--zone=us-west4-a", "--worker=all"}
     assert set(copied.splitlines()) == on_all | {"scp", str(HELLO), "mine:"}
     (command,) = set(started.splitlines()) - on_all - {"ssh", "mine"}
-    words = "timeout -k 10 3500 python3 -u hello.py".split()
+    words = "timeout -s ABRT -k 10 3500 python3 -X faulthandler -u hello.py".split()
     assert shlex.split(command.removeprefix("--command=")) == [*words, *given]  # as the shell of each host reads it
     done = subprocess.run(["bash", LESSON / "tpu_vm.sh", HELLO], env={**env, "TPU": ""}, capture_output=True, text=True)
     assert done.returncode and "TPU: the name of the TPU" in done.stderr
     subprocess.run(["bash", LESSON / "tpu_vm.sh", HELLO], env=env | {"PYTHON": "book/.venv/bin/python"}, check=True)
-    assert "--command=timeout -k 10 3500 book/.venv/bin/python -u hello.py\n" in (tmp_path / "said").read_text()
+    other = "timeout -s ABRT -k 10 3500 book/.venv/bin/python -X faulthandler -u hello.py"
+    assert f"--command={other}\n" in (tmp_path / "said").read_text()
+
+
+def test_a_process_that_hangs_shows_where_when_its_time_is_up(tmp_path: Path):
+    os.mkfifo(tmp_path / "never-written")
+    program = tmp_path / "hangs.py"
+    program.write_text(f"import os\n\nopen({str(tmp_path / 'never-written')!r})\n")
+    script = tmp_path / "by_hand.sh"  # the words before the program are those of the batch files, too
+    script.write_text((LESSON / "by_hand.sh").read_text().replace(" 240 ", " 3 "))
+    command = ["sh", str(script), "127.0.0.1:1", "1", "0", str(program)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 124
+    assert f'File "{program}", line 3 in <module>' in done.stderr
+    for file in SCRIPTS:
+        assert " timeout -k" not in file.read_text(), file.name  # SIGTERM: no stacks
 
 
 def box(program: Path, folder: Path, gpus: int) -> subprocess.CompletedProcess[str]:

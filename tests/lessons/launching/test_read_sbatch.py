@@ -45,7 +45,7 @@ SCRIPTS = {
     "before srun": "#SBATCH -N 2 -t 55\nPYTHONUNBUFFERED=1 srun -K0 \\\n  @python @program",
     "exported by srun": "#SBATCH -N 2 -t 55:00\nsrun --export=ALL,PYTHONUNBUFFERED=1 @python @program",
     "fewer tasks than nodes": "#SBATCH --nodes=2 --ntasks=1 --time=3\nsrun -K1 @python -u @program",
-    "ended in time": "#SBATCH -N 2 -t 4\nsrun -K1 timeout -k 10 60 @python -u @program",
+    "ended in time": "#SBATCH -N 2 -t 4\nsrun -K1 timeout -s ABRT -k 10 60 @python -u @program",
     "the program's own flag": "#SBATCH -N 2 -t 4\nsrun -K1 @python @program -u",
     "a comment": "#SBATCH -N 2 -t 4\n# SBATCH --time=7\n #SBATCH --ntasks=4\nsrun @python -u @program",
     "awaited": "#SBATCH -N 2 -t 4\nsrun -K1 @python -u @program >out 2>&1 & wait",

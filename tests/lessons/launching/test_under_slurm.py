@@ -157,7 +157,7 @@ def test_what_mpirun_leaves_inside_of_a_slurm_job(cluster, open_mpi_5: Path):
 
 
 def check_ends(found: dict[str, list[dict[str, Any]]]) -> None:
-    said = {way: {(one["state"], one["status"], one["told"]) for one in tries} for way, tries in found.items()}
+    said = {way: {(one["state"], one["status"], one["reason"]) for one in tries} for way, tries in found.items()}
     assert said == {way: {(state, status, True)} for way, (state, status, _) in ENDS.items()}
 
 
