@@ -53,7 +53,7 @@ def block_sums(
 def mean_and_variance(
     x: jax.Array, guess: jax.Array, mesh: Mesh
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute the mean and variance of similar numbers that are far from 0.
+    """Compute the mean and variance of numbers close together but far from 0.
 
     x: f32[rows, columns], laid out as P("x", "y").
     guess: f32[], a copy on every device: a number near the mean, such as the

@@ -248,9 +248,9 @@ def fsdp_step(
     same way as the old ones; `value` is the mean loss over all rows, f32[], on
     every device. The function is compiled with `jit`.
     Budget: on n devices, each device sends at most (n-1)/n of the bytes of the
-    sharded arrays by all-gather, the same number again by reduce-scatter, and
-    by all-reduce 2 (n-1)/n times the sum of 16 bytes and the bytes of the other
-    arrays.
+    sharded arrays by all-gather and the same number again by reduce-scatter. By
+    all-reduce, it sends at most 2 (n-1)/n · B bytes, where B is 16 plus the
+    bytes of the other arrays.
 
     做一步完全分片（FSDP）的梯度下降。
 

@@ -1,5 +1,5 @@
-"""The exercises of ch10_processes, run by two processes with four devices each; the
-first of them by three processes with two.
+"""The exercises of ch10_processes, run by two processes with four devices each;
+Exercise 1 is run by three processes with two devices each.
 When your function runs, `jax.distributed.initialize` has been called in every process.
 
 Work on your copy, answers/ch10_processes.py; this file stays as it is.

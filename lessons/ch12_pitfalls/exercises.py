@@ -1,6 +1,6 @@
-"""ch12_pitfalls: four programs that hang or lie, each run by two processes, and
-two that read what the processes of a hang have left behind. Nothing is blank here:
-each function runs, and is wrong as it stands. Repair it.
+"""ch12_pitfalls: four programs that hang or return wrong results, each run by two
+processes, and two that read the records of processes that hang. Nothing is blank here:
+each function runs but is wrong as it stands. Repair it.
 
 Work on your copy, answers/ch12_pitfalls.py; this file stays as it is.
 
@@ -93,8 +93,8 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     in every process, but the losses differ.
     goal: a number, the same in every process.
     Returns the number of steps taken, up to and including the first step after
-    which the mean loss of all processes is below `goal`; all steps if there is
-    no such step. The number is the same in each process.
+    which the mean loss of all processes is below `goal`. If there is no such
+    step, all steps are taken. The number is the same in each process.
 
     一直训练到各进程损失的平均值低于 goal 为止。
 
@@ -118,9 +118,9 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     """Find the first call in which one process differs from the others.
 
     calls: a list of calls for each process, four processes or more. A call is
-    (name, line), and each list is in the order in which its process made the
-    calls; names contain the step. A list ends where its process got stuck or
-    ended.
+    (name, line), and its name contains the number of the step. Each list is in
+    the order in which its process made the calls; it ends where the process got
+    stuck or ended.
 
     Two calls are the same if name and line are the same. The lists need not end
     at the same call, and some may end before the first difference; at the first

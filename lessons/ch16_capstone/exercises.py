@@ -92,10 +92,10 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
 
     The name of a checkpoint is "step-" followed by an integer above 0 and
     nothing else. Its parts are all files in it whose names begin with "part-":
-    "part-0", "part-1", and so on. The number under "expected" is the number of
-    bytes that the parts should have together. It is written last, so it is
-    missing if the writing was interrupted. Other files do not count. The folder
-    may also contain other things, which are not checkpoints.
+    "part-0", "part-1", and so on. The number under "expected" is not a size: it
+    is the number of bytes that the parts should have together. It is written
+    last, so it is missing if the writing was interrupted. Other files do not
+    count. The folder may also contain other things, which are not checkpoints.
 
     A checkpoint is complete if its parts together have exactly the expected
     number of bytes: no fewer, and no more.

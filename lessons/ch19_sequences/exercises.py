@@ -20,14 +20,15 @@ def merge_parts(
 
     The keys are split into n parts. For each part, the arguments contain the
     results of the chapter's function `part`, for one head and i queries, with
-    the differences stated below. All of them are on one device already, so the
+    the differences stated below. The arrays are already on one device, so the
     function needs no mesh. Below, `top` is the largest score that a query has
     in a part.
-    values: f32[n, i, d]; for each part and query the sum, over the part's keys
-    that the query sees, of exp(score - top) times the key's value; 0 if the
-    query sees none.
+    values: f32[n, i, d]. For each part and query, exp(score - top) times the
+    key's value is summed over the part's keys that the query sees. The sum is 0
+    if the query sees none.
     tops: f32[n, i]; if the query sees no key of the part, -inf (not `LOW`).
-    totals: f32[n, i], the sum of exp(score - top); 0 if the query sees none.
+    totals: f32[n, i], the sum of exp(score - top) over the same keys; 0 if the
+    query sees none.
     Every query sees a key in at least one of the parts. Scores are between
     -10,000 and 10,000, and no result may be nan.
     Returns f32[i, d], the attention of each query to all keys that it sees: the
@@ -174,7 +175,7 @@ def cheapest_way(
     n: ≥ 2, the number of devices over which the sequence is sharded.
     Returns (name, bytes): "ring" or "ulysses", and the bytes that a device
     sends for it. Ulysses is possible only if n divides `groups`, because no key
-    head may be repeated. If both send the same, return "ring".
+    head may be repeated. If both send the same number of bytes, return "ring".
 
     选出前向计算里发送得少的一种：环，还是 Ulysses。
 

@@ -28,10 +28,10 @@ def attend_cut(
     mesh: a mesh with one axis, "s", of size n.
     Returns f32[b, h, d], the same on every device. The function is compiled
     with `jit`.
-    Budget: all-reduces only, of at most as many numbers as `q` has plus two for
-    each sequence and head.
+    Budget: all-reduces only. Together, they reduce at most as many numbers as
+    `q` has, plus two for each sequence and head.
 
-    缓存按时间切开，求一个词元的注意力。
+    缓存沿序列切开，求一个词元的注意力。
 
     q：f32[b, h, d]，b 个序列里各一个词元的查询，每个设备都有；d 是一个头的宽度。得分是查询与键的内积除以 √d。
     k、v：f32[b, T, h, d]，按 `P(None, "s")` 分片；T 是 n 的倍数。
@@ -41,7 +41,7 @@ def attend_cut(
     返回 f32[b, h, d]，每个设备都相同。函数会用 `jit` 编译。
     预算：只用 all-reduce，数据是与 q 一样多的字节，再加上每个序列、每个头 2 个数。
     """
-    # TODO: what of each device's part has to be rescaled before it is summed?
+    # TODO: which results of a device must be rescaled before the sum?
     # TODO：每个设备算出的部分，求和之前有哪些要先换算？
     raise NotImplementedError
 
@@ -59,7 +59,7 @@ def write_token(
     same way. The function is compiled with `jit`.
     Budget: nothing is sent.
 
-    缓存按时间切开，往里写入一个词元。
+    缓存沿序列切开，往里写入一个词元。
 
     cache：f32[T, h, d]，按 `P("s")` 分片；T 是 n 的倍数。
     new：f32[h, d]，每个设备都有。
@@ -97,7 +97,7 @@ def decode_step(
     attention's result and "o", summed over heads and width. k, v: the cache
     with the token's key and value written at position `at`, sharded as before.
     The token sees itself. The function is compiled with `jit`.
-    Budget: one all-reduce of as many bytes as x has.
+    Budget: one all-reduce of an array as large as `x`.
 
     缓存按头切开，为一个词元做一层的注意力。
 
@@ -137,7 +137,7 @@ def attend_int8(
 
     q：f32[h, d]，这个词元的查询。下标为 j 的头使用 k 和 v 中下标为 j // (h / g) 的头。得分是查询与键的内积
     除以 √d。
-    k、v：i8[T, g, d]，已经写满；时间 t 的键是 `k[t]` 逐头乘以 `k_scale[t]`，值是 `v[t]` 逐头乘以 `v_scale[t]`。
+    k、v：i8[T, g, d]，已经写满；位置 t 的键是 `k[t]` 逐头乘以 `k_scale[t]`，值是 `v[t]` 逐头乘以 `v_scale[t]`。
     k_scale、v_scale：f32[T, g]。
     返回 f32[h, d]。
     """

@@ -14,11 +14,11 @@ from jax.sharding import Mesh
 
 
 def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
-    """Build the table of 1F1B by a rule instead of lists.
+    """Build the 1F1B table from a rule, without lists of operations.
 
     stages, microbatches: the number of each, S and M.
 
-    In each tick every stage does at most one operation, and everything that it
+    In each tick, every stage does at most one operation, and everything that it
     needs was done in an earlier tick. The forward of microbatch m on stage s
     needs the forward on stage s - 1, if there is one. Its backward needs its
     forward on stage s, and the backward on stage s + 1, if there is one. Each
@@ -177,8 +177,9 @@ def bytes_across(
     chunks: the number of parts of the model on each stage, v; stage s has parts
     s, s + S and so on.
     microbatches, message: the number of microbatches, and the bytes of the
-    activations of one microbatch; their gradient has as many. Each microbatch
-    goes forward from part to part, and its gradient back; nothing else is sent.
+    activations of one microbatch; their gradient has the same size. Each
+    microbatch goes forward from part to part, and its gradient back; nothing
+    else is sent.
     Returns sent, where sent[i][j] is the number of bytes that host i sends to
     host j; sent[i][i] is 0.
 

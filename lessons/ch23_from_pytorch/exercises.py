@@ -19,13 +19,13 @@ def from_state_dict(there: dict, tables: set[str]) -> dict:
 
     there: a dict from PyTorch's names to NumPy arrays, in any order. A name is,
     for example, "logits.weight" or, for the third layer, "blocks.2.up.weight".
-    All layers have arrays of the same names and shapes.
+    All layers have arrays with the same names and shapes.
     tables: the names of the nn.Embedding weights. Every other array with two
     dimensions is the weight of an nn.Linear, [out, in].
     Returns a dict. An array outside the layers keeps its name. "blocks" is a
     dict with an entry for each array of a layer ("up.weight"): the arrays of
-    all layers, stacked in order along a new first dimension. All weights of
-    Linear are [in, out], so that the program can compute `x @ w`.
+    all layers, stacked in order along a new first dimension. All Linear
+    weights are [in, out], so that the program can compute `x @ w`.
 
     把 PyTorch 的权重换成 JAX 程序要的样子，各层叠在一起，供 `lax.scan` 使用。
 
@@ -45,12 +45,12 @@ def from_state_dict(there: dict, tables: set[str]) -> dict:
 def multiple(
     check_vma: bool, cast: bool, of: str, then: str, n: int
 ) -> tuple[float, str]:
-    """Say whether this gradient is summed, and what each device gets.
+    """Say whether a gradient is summed, and what each device gets.
 
     In `shard_map` over n devices, w has the spec `P()` and the rows have the
     spec `P("data")`, with the same number of rows on each device. The loss is
-    the mean over the rows that a device sees. The gradient in question is taken
-    with respect to w.
+    the mean over the rows that a device sees. The gradient is taken with
+    respect to w.
     check_vma: the argument of `shard_map`.
     cast: whether w is first cast with `lax.pcast(w, "data", to="varying")`.
     `cast` is True only if check_vma is True.
@@ -140,7 +140,7 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
     返回布局不变的梯度：范数不超过 most 时原样返回，否则全部乘以 most / 范数。函数会用 `jit` 编译。
     预算：只用 all-reduce，每个数组 4 字节。
     """
-    # TODO: which squares has only this device, and which does every device have?
+    # TODO: which squares are on this device only, and which on every device?
     # TODO：哪些平方只有本设备有，哪些每个设备都有？
     raise NotImplementedError
 
