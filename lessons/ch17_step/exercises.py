@@ -185,7 +185,7 @@ def keep_by_name(
     x: f32[rows, d], its rows sharded over "data"; n divides rows.
     mesh: n devices on one Explicit axis, "data".
     Returns the gradient of the loss with respect to w, f32[layers, d], a copy
-    on every device. The function is compiled with `jit`. Call layer in a scan:
+    on every device. The function is compiled with `jit`. Call `layer` in a scan:
     if you write the layers out, some CPU compilers hold the large arrays of all
     of them at once.
     Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at

@@ -41,7 +41,7 @@ def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
     返回 i32[T, k]，从 0 数起。函数会用 `jit` 编译。
     预算：除参数和结果以外，64·(T·k + E) 字节内存。T·k·E 个数的数组就太大了。
     """
-    # TODO: by which key does one sort first, and by which last?
+    # TODO: by which key do you sort first, and by which last?
     # TODO：先按什么排序，后按什么排序？
     raise NotImplementedError
 
