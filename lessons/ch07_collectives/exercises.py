@@ -28,8 +28,8 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     Budget: collective-permutes only, in a loop or one by one. Each device sends
     at most 2 (n-1)/n times the bytes of its row, that is, 2 (n-1) pieces of
     m / n numbers. Pass each piece to a neighbour: on a ring of TPU v4 chips,
-    all transfers together may take at most as long as 2 (n-1) pieces take over
-    one link (latency is not counted).
+    and without latency, all transfers together may take no longer than
+    sending 2 (n-1) pieces one after the other over one link.
 
     把数据切成小块，绕环传递，把所有设备上的行加在一起。
 
@@ -52,13 +52,13 @@ def mean_gradient_shards(
 
     gradients: a dict with an array f32[n, a, …] for each parameter. Entry i
     along the first dimension is the gradient that device i has computed, so the
-    arrays are sharded with `P("x")`; a is a multiple of n.
+    arrays are sharded with `P("x")`; the size a is a multiple of n.
     mesh: a mesh with one Explicit axis, "x", of size n.
     Returns a dict with the mean over the devices for each parameter, f32[a, …],
     with its first dimension sharded over "x". The function is compiled with
     `jit`.
-    Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
-    reduce-scatter.
+    Budget: reduce-scatters only. Each device sends at most (n-1)/n of the bytes
+    of its gradients.
 
     对所有设备的梯度求平均，每个设备只留下平均梯度中自己的那一段。
 

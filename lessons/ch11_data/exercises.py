@@ -27,8 +27,8 @@ def my_part(count: int) -> np.ndarray:
     first examples, the next process has the examples that follow, and so on.
     The sizes of any two parts differ by at most one; if they differ, the first
     processes have the larger parts. The check uses three processes.
-    Returns i64[n], the numbers of this process's examples, ascending; n may be
-    0.
+    Returns i64[n], the numbers of this process's examples in ascending order;
+    n may be 0.
 
     找出数据集里属于本进程的样本。
 
