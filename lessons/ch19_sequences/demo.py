@@ -219,9 +219,21 @@ for plan in planned("128k"):
     print(row(plan))
 
 # %% million
+from minipod import torus
+
+
+def links(order):  # to the next device, on a torus of 4 × 4 × 4
+    at = np.array(np.unravel_index(order, (4, 4, 4), order="F"))
+    apart = abs(at - np.roll(at, -1, axis=1))
+    return np.minimum(apart, 4 - apart).sum(0)
+
+
 print(HEAD)
 for plan in planned("million"):
     print(row(plan))
+laid = torus.layout((4, 4, 4), cores=1, axes=(64,))
+for name, laid_out in ("in these plans", laid), ("by number", np.arange(64)):
+    print(f"links to the next device {name}: {max(links(laid_out.ravel()))}")
 
 # %% overlap
 print((lesson / "order_tpu.txt").read_text())

@@ -153,7 +153,7 @@ from decoder import program
 from turned import turned
 
 print(f"{HEAD} GiB beside")
-for plan in map(sixteen, ("batch_128_2k", "turned_128_2k")):
+for plan in map(sixteen, ("batch_128_2k", "turned_128_2k", "auto_128_2k")):
     print(row(plan), f"{plan.memory['temporaries'] / 2**30:10.2f}")
 given = SMALL, mesh_of(4, 2), "batch", True
 here = program(*given), arguments(*given, 64, 512)

@@ -5,7 +5,7 @@
 
 CUT_BATCH_LENGTH: one token for each of so many sequences, 70B, int8. `small_`
 is the model of 8B, `prompt_` are 8 prompts of 512 tokens, `turned_` has its
-cache in the other order.
+cache in the other order, which `auto_` lets the compiler change.
 """
 
 from functools import partial
@@ -30,3 +30,4 @@ for cut in ("heads", "batch", "sequence"):
             globals()[f"small_{cut}_{batch}_{k}k"] = small
 prompt_batch_8_2k = partial(step, cut="batch", batch=8, length=2048, time=512)
 turned_128_2k = partial(turned, sizes=LLAMA_70B, batch=128, length=2048)
+auto_128_2k = partial(turned_128_2k, auto=True)

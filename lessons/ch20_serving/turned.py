@@ -1,6 +1,6 @@
 """The step, its cache in the other order: [layer, batch, head, time, width].
 
-Only "batch" of `cuts`, one token, int8: to be planned beside it.
+Only "batch" of `cuts`, one token, int8: to be planned as well.
 """
 
 from functools import partial
@@ -11,6 +11,7 @@ from arrays import ALL, arguments, specs
 from cache import rounded
 from decoder import forward
 from jax import NamedSharding, lax
+from jax.experimental.layout import Format, Layout
 from jax.sharding import PartitionSpec as P
 
 CACHE = P(None, "r", "h")
@@ -47,8 +48,9 @@ def attention(q, k, v, cache, layer, first):
     return lax.all_to_all(out, "r", **back), cache
 
 
-def turned(mesh, sizes, batch, length):
-    """(the step, its arguments), as `served.step`."""
+def turned(mesh, sizes, batch, length, auto=False):
+    """(the step, its arguments), as `served.step`. auto: the compiler chooses
+    the order in which the dimensions of the cache lie in memory."""
     weights, cache = specs(sizes, True, "batch")
     cache = dict.fromkeys(cache, CACHE)
     *args, held = arguments(sizes, mesh, "batch", True, batch, length)
@@ -69,4 +71,9 @@ def turned(mesh, sizes, batch, length):
         out_specs=(P(None, ALL), cache),
         check_vma=False,
     )
-    return jax.jit(step, donate_argnums=3), (*args, held)
+    orders = {}
+    if auto:
+        each = dict.fromkeys(held, Format(Layout.AUTO, where))
+        orders["in_shardings"] = None, None, None, each
+        orders["out_shardings"] = None, each
+    return jax.jit(step, donate_argnums=3, **orders), (*args, held)

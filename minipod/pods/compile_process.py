@@ -11,6 +11,7 @@ import io
 import os
 import pickle
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +109,11 @@ def of_export(
     axes: dict[str, int],
     types: list[str],
     donated: list[int],
+    layouts: list[list[Any]],
 ) -> Answer:
     """Compile an exported program (base64) for the topology's devices with these numbers, in a mesh of `axes`.
+
+    layouts: as `compiler.Traced` has them.
 
     Returns `{"memory": {…}, "text": …, "silent": …}` with bytes for each device; `{"full": message}` if the program
     does not fit; `{"error": message}` if the compiler refuses it for another reason. If the compiler cannot print the
@@ -135,10 +139,29 @@ def of_export(
             return exported.call(*leaves)
 
         run.__name__ = exported.fun_name  # for the compiler's messages
-        ready = jax.jit(run, donate_argnums=donated).lower(*arguments).compile()
+        given = {}
+        if layouts:
+            given["in_shardings"] = tuple(formats(shardings, layouts[0]))
+            given["out_shardings"] = formats(exported.out_shardings_jax(mesh), layouts[1])
+        ready = jax.jit(run, donate_argnums=donated, **given).lower(*arguments).compile()
     except jax.errors.JaxRuntimeError as error:
         return refused(error)
     return described(ready)
+
+
+def formats(shardings: Sequence[Any], layouts: Sequence[Any]) -> list[Any]:
+    """Return for each array what `jax.jit` takes as its sharding: a Format if it has a layout, else None."""
+    from jax.experimental.layout import Format, Layout
+
+    def one(sharding: Any, layout: Any) -> Any:
+        if layout is None:
+            return None
+        if layout == "auto":
+            return Format(Layout.AUTO, sharding)
+        major_to_minor, tiling = layout
+        return Format(Layout(tuple(major_to_minor), tiling and tuple(map(tuple, tiling))), sharding)
+
+    return [one(*pair) for pair in zip(shardings, layouts, strict=True)]
 
 
 def saved(ready: Any, path: Path) -> str | None:

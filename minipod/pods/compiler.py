@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax.experimental.layout import Layout
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -67,7 +68,7 @@ class Traced:
 
     name: by which the user asked for it. function: its own name. mesh: of its arguments' shardings. leaves: its
     arguments, flat, as ShapeDtypeStructs with shardings. donated: indices of donated leaves. flat: the program as a
-    function of the leaves. source: the file that defines the function, if it is one.
+    function of the leaves. layouts: see `_layouts`. source: the file that defines the function, if it is one.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Traced:
     leaves: list[Any]
     donated: tuple[int, ...]
     flat: Callable[..., Any]
+    layouts: list[list[Any]]
     source: Path | None
 
     def exported(self) -> bytes:
@@ -117,7 +119,8 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
     leaves = [_placed(leaf, mesh) for leaf in leaves]
-    return Traced(name, name, slice_, mesh, traced.jaxpr, leaves, donated, flat, _source(function))
+    layouts = _layouts(flat, leaves)
+    return Traced(name, name, slice_, mesh, traced.jaxpr, leaves, donated, flat, layouts, _source(function))
 
 
 class Child:
@@ -155,6 +158,7 @@ class Child:
             "axes": dict(traced.mesh.shape),
             "types": [kind.name for kind in traced.mesh.axis_types],
             "donated": traced.donated,
+            "layouts": traced.layouts,
         }
         return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing)
 
@@ -205,6 +209,27 @@ def versions(platform: str = "tpu") -> dict[str, str]:
     """Return the versions of JAX and of the compiler's package, which must be installed."""
     name = _installed(NEEDED[platform][0])[0].replace("_", "-")
     return {"jax": jax.__version__, name: version(name)}
+
+
+def _layouts(flat: Callable[..., Any], leaves: list[Any]) -> list[list[Any]]:
+    """Return the memory layouts that the jit asks for, of the arguments and of the results; [] if it asks for none.
+
+    Each is None, "auto", or [dimensions from major to minor, tiling]. `jax.export` does not write them.
+    """
+    try:
+        (call,) = jax.make_jaxpr(flat)(*leaves).eqns
+    except ValueError:  # not a single jit, or one with compiler options: `exported` reports these
+        return []
+    both = [call.params.get(name) or () for name in ("in_layouts", "out_layouts")]
+    if all(layout is None for layouts in both for layout in layouts):
+        return []
+    return [[_written(layout) for layout in layouts] for layouts in both]
+
+
+def _written(layout: Any) -> Any:
+    if layout is None:
+        return None
+    return "auto" if layout is Layout.AUTO else [layout.major_to_minor, layout.tiling]
 
 
 def _mesh_of(arguments: Any) -> Any:

@@ -43,7 +43,7 @@ def names(traced: Traced) -> list[str]:
 
 def digest(traced: Traced) -> str:
     """Hash the traced program without the parts that differ from run to run: addresses and the order of sets."""
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr))
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr)) + (str(traced.layouts) if traced.layouts else "")
     return _sum(NAMES.sub(lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text))
 
 

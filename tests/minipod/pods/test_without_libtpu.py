@@ -10,14 +10,16 @@ from functools import partial
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import pod_programs
 import pytest
+from jax.experimental.layout import Format, Layout
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from minipod import pods
 from minipod.__main__ import main
-from minipod.pods import compiler, planning, recorded
+from minipod.pods import compile_process, compiler, planning, recorded
 from minipod.pods.plan_command import prepared
 
 PROGRAMS = Path(pod_programs.__file__)
@@ -105,6 +107,19 @@ def test_a_recording_of_other_versions_is_taken_and_a_file_that_holds_none_is_na
         (tmp_path / recorded.FILE).write_text(content)
         with pytest.raises(ValueError, match="plans.json contains no recorded plans: restore the one"):
             planning.make(traced(), tmp_path)
+
+
+def test_memory_layouts_reach_the_compiler_and_the_digest_without_which_a_recording_would_pass_for_both():
+    where = NamedSharding(pods.mesh("v5e:2x2", data=4), P("data"))
+    x = jax.ShapeDtypeStruct((8, 4, 2), "float32", sharding=where)
+    wanted = where, Format(Layout.AUTO, where), Format(Layout((0, 2, 1)), where)
+    plain, auto, turned = (compiler.trace(jax.jit(jnp.tanh, in_shardings=w, out_shardings=w), x) for w in wanted)
+    assert (plain.layouts, auto.layouts) == ([], [["auto"], ["auto"]])
+    assert len({recorded.digest(each) for each in (plain, auto, turned)}) == 3
+    here = jax.ShapeDtypeStruct((8, 4, 2), "float32", sharding=NamedSharding(jax.make_mesh((1,), ("data",)), P("data")))
+    given = compile_process.formats([here.sharding], json.loads(json.dumps(turned.layouts[0])))
+    ready = jax.jit(jnp.tanh, in_shardings=tuple(given)).lower(here).compile()
+    assert ready.input_formats[0][0].layout.major_to_minor == (0, 2, 1)
 
 
 def test_a_digest_is_the_same_in_every_process_and_another_of_another_program():
