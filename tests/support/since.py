@@ -73,10 +73,16 @@ def reached(test: Path, near: bool) -> frozenset[str]:
         found.add(path)
         own = path.is_relative_to(ROOT / "tests")
         if own or not near:
-            todo += dependencies.named_in(path, ROOT / "tests/support", ROOT, ROOMS)
+            todo += named_in(path)
         if own and "-m" in (said := dependencies.strings_in(path)):
             todo += [ROOT / program for name in STARTED.keys() & said for program in STARTED[name]]
     return frozenset(path.relative_to(ROOT).as_posix() for path in found)
+
+
+@functools.cache  # every test reaches most of minipod
+def named_in(path: Path) -> list[Path]:
+    """The files that a program names: by imports, and in strings."""
+    return dependencies.named_in(path, ROOT / "tests/support", ROOT, ROOMS)
 
 
 @functools.cache
