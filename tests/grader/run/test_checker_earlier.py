@@ -38,7 +38,7 @@ def test_what_a_chapter_gained_is_todo_and_its_blank_is_added(root):
     answer(root, "ch90_one", MINE)
     checked = check(root, "lessons/ch90_one")
     assert [row["outcome"] for row in checked.rows.values()] == ["right", "todo", "todo"]
-    assert "answers/ch90_one.py had no total, count_to: the blanks were added at its end." in checked.text
+    assert "Missing exercises were added at the end of answers/ch90_one.py: total, count_to." in checked.text
     written = (root / "answers/ch90_one.py").read_text()
     assert written.startswith(MINE + "\n\nfrom jax.sharding import Mesh\n\n\ndef total(x: jax.Array, mesh: Mesh)")
     assert "    # TODO: add.\n    raise NotImplementedError\n\n\ndef count_to" in written
@@ -113,7 +113,7 @@ def test_a_file_that_may_not_be_written_is_one_sentence(root):
     path.chmod(0o444)
     checked = check(root, "lessons/ch90_one", "-k", "total")
     assert checked.rows["ch90_one.total"]["outcome"] == "todo"
-    assert "answers/ch90_one.py has no total, count_to, and the blanks could not be added (Permission denied)" in (
+    assert "answers/ch90_one.py lacks total, count_to, and nothing could be added to it (Permission denied)" in (
         checked.text
     )
     assert path.read_text() == MINE and [p.suffix for p in path.parent.iterdir()].count(".py") == 2
