@@ -103,7 +103,7 @@ def test_the_blank_brings_what_it_needs(root):
 def test_somebody_elses_folder_is_not_written_to(root):
     answer(root, "ch90_one", MINE, "hers")
     checked = check(root, "lessons/ch90_one", "--answers", "hers", "-k", "total")
-    assert "hers/ch90_one.py has no function total: take it from lessons/ch90_one/exercises.py" in checked.text
+    assert "hers/ch90_one.py has no function total: copy it from lessons/ch90_one/exercises.py" in checked.text
     assert (root / "hers/ch90_one.py").read_text() == MINE and not (root / "answers").exists()
 
 
