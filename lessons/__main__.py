@@ -49,7 +49,10 @@ def main() -> int:
         return tell("not-installed", packages=" ".join(lacking))
     installed = is_installed(HERE)
     if command == "new" and installed:
-        print("`new` works in a checkout of the project.", file=sys.stderr)
+        print(
+            "`new` works only in a checkout of the project (git clone).",
+            file=sys.stderr,
+        )
         return 2
     if command == "check" and of_author(arguments, installed):
         command = "check a chapter"

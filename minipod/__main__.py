@@ -87,11 +87,9 @@ def _parser() -> argparse.ArgumentParser:
         "--limit", type=float, default=60.0, metavar="S", help="seconds that a step or a save may take (default: 60)"
     )
     watch.add_argument(
-        "--once", action="store_true", help="print the current state once; exit code 1 if something is wrong"
+        "--once", action="store_true", help="print the current state and exit, with code 1 if something is wrong"
     )
-    watch.add_argument(
-        "--prometheus", action="store_true", help="print the current state once, in the Prometheus text format"
-    )
+    watch.add_argument("--prometheus", action="store_true", help="like --once, but in the Prometheus text format")
     watch.set_defaults(command=_watch)
 
     traffic = commands.add_parser("traffic", help="list the collectives in the text of a compiled program")
@@ -175,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument(
         "--cluster",
         action="store_true",
-        help="compare the processes of a cluster: start this command in each of them, with srun or mpirun",
+        help="compare the processes of a cluster; start this with a launcher, as in `srun minipod doctor --cluster`",
     )
     doctor.add_argument(
         "--limit",
@@ -203,14 +201,16 @@ def _add_program(run: argparse.ArgumentParser) -> None:
     run.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
     _add_command(
         run,
-        "; {process}, {processes} and {coordinator} become the number of the process, the number of processes, and a "
-        "free address",
+        "; in them, {process}, {processes} and {coordinator} stand for the number of the process, the number of "
+        "processes, and a free address",
     )
 
 
 def _add_command(run: argparse.ArgumentParser, more: str = "") -> None:
     run.add_argument("program", metavar="PROGRAM", help="a Python file")
-    rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments" + more)
+    rest = run.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="arguments of the program" + more
+    )
     rest.required = False
 
 

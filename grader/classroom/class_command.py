@@ -96,13 +96,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--part",
         metavar="3/10",
-        help="for job arrays: check one part of the class, here 3 of 10; the last to finish writes the report",
+        help="for job arrays: check only part 3 of the class's 10 parts; the part that finishes last writes the report",
     )
     parser.add_argument(
         "--isolation",
         choices=["auto", *isolation.KINDS],
         default="auto",
-        help="kind of sandbox; none: run the answers without one (default: the best that works here)",
+        help="kind of sandbox to run the answers in, or none (default: the best kind that works here)",
     )
     parser.add_argument("--root", type=Path, default=ENGINE, help=argparse.SUPPRESS)
     return parser

@@ -12,10 +12,10 @@ from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check your answers for some or all chapters. You can add options of pytest and of the book, such as "
-    "--hint; `pytest lessons/ --help` lists them. In a checkout, `check ch03` without options does something else: it "
-    "tests the chapter itself (its solution and known mistakes), not your answers; `check ch03 --help` describes that. "
-    "For your answers use `pytest lessons/ch03_sharding`."
+    "Check your answers to the exercises of the given chapters, or of all chapters. You can add options of pytest and "
+    "of the book, such as --hint; `pytest lessons/ --help` lists them. In a checkout (a clone made with git), "
+    "`check ch03` without options tests the chapter itself instead: its solution and its known mistakes, not your "
+    "answers (see `check ch03 --help`). To check your answers to chapter 3 there, run `pytest lessons/ch03_sharding`."
 )
 
 

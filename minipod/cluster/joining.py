@@ -146,7 +146,7 @@ def _obstacles(address: str, host: str, port: int) -> list[int | None]:
     if set(obstacles) == {errno.EADDRNOTAVAIL}:
         raise ValueError(
             f"the coordinator should be at {address}, which is not this machine, and all processes run on this one: "
-            "name localhost, or give the program {coordinator}"
+            "use localhost, or the argument {coordinator}"
         )
     return obstacles
 
@@ -174,7 +174,7 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
             sign.close()
             os.close(lock)
             raise OSError(
-                f"{taken} listens on {address}: wait until it ends, or give the program {{coordinator}}, a free address"
+                f"{taken} listens on {address}: wait until it ends, or use the argument {{coordinator}}, a free address"
             )
         _held[port] = lock
     _signs.append(sign)

@@ -181,7 +181,7 @@ def _state(steps: dict[str, Any], limit: float) -> str:
 
 
 def _doing(steps: dict[str, Any]) -> str:
-    return next((doing for step, doing in STEPS.items() if step not in steps), "at its end")
+    return next((doing for step, doing in STEPS.items() if step not in steps), "finishing")
 
 
 def _rows(gathered: Gathered) -> list[dict[str, Any]]:

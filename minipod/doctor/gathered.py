@@ -70,7 +70,7 @@ class Gathered:
 
     def everywhere(self, values: Iterable[str]) -> str:
         """Return `values`, which all connected processes share, in words: `a, b everywhere`, or `none everywhere`."""
-        return (", ".join(values) or "none") + (" in those that came" if self.missing else " everywhere")
+        return (", ".join(values) or "none") + (" in the processes that came" if self.missing else " everywhere")
 
     def all_have(self, step: str) -> bool:
         """Return whether every process has finished this step."""
@@ -154,7 +154,7 @@ def _shared_gpus(gathered: Gathered) -> list[Finding]:
     for p, steps in sorted(gathered.steps.items()):
         for gpu in dict.fromkeys(steps.get("gpus", ())):
             takers.setdefault(gpu, []).append(p)
-    shared = [f"{gpu[:12]} is that of {gathered.who(those)}" for gpu, those in takers.items() if len(those) > 1]
+    shared = [f"{gpu[:12]} is used by {gathered.who(those)}" for gpu, those in takers.items() if len(those) > 1]
     if not shared:
         return []
     advice = "NCCL refuses two processes on one GPU: start one process per GPU, with its own local_device_ids"
@@ -184,14 +184,17 @@ def _clocks(gathered: Gathered) -> list[Finding]:
         most = max(abs(clock.ahead) + clock.within for clock in clocks.values())
         return [Finding("Clocks", f"at most {seconds(most)} from process 0's")]
     each = [f"{gathered.who([p])} {abs(s):.1f} s {'ahead' if s > 0 else 'behind'}" for p, s in wrong.items()]
-    advice = "synchronize the clocks with NTP or chrony: otherwise logs cannot be put in order, and keys expire"
+    advice = (
+        "synchronize the clocks with NTP or chrony: otherwise times in different logs cannot be compared, and keys may "
+        "expire early"
+    )
     return [Finding("Clocks", f"{', '.join(each)} of process 0's", advice, needed=False)]
 
 
 def _measured(gathered: Gathered) -> list[Finding]:
     if gathered.failed:
         value = "; ".join(f"{gathered.who([p])} {reason}" for p, reason in sorted(gathered.failed.items()))
-        return [Finding("Computing", value, "the processes do not compute together: fix what this process reports")]
+        return [Finding("Computing", value, "the processes do not compute together: fix what is reported here")]
     if not gathered.all_have("pace"):
         return []
     hop = gathered.steps[0]["hop"]

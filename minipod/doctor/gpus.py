@@ -46,8 +46,8 @@ def held() -> Finding | None:
         with contextlib.suppress(ValueError):
             taken, total_bytes = float(used) * _MIB, float(total) * _MIB
             if taken > MUCH * total_bytes:
-                who = ", ".join(holders.get(uuid, [])) or "somebody"
-                holdings.append(f"of GPU {index} {who} holds {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB")
+                who = ", ".join(holders.get(uuid, [])) or "an unknown process"
+                holdings.append(f"GPU {index}: {who} holds {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB")
     if not holdings:
         return None
     advice = (

@@ -23,7 +23,9 @@ def plans(plans: Sequence[Any]) -> Picture:
         raise TypeError("expected a list of plans, such as minipod.pods.search returns")
     fitting = [p for p in every if p.fits and p.bound and p.memory["peak"]]
     if not fitting or len(every) > MOST:
-        raise ValueError(f"{len(fitting)} of {len(every)} plans have figures: 1 to {MOST} can be drawn")
+        raise ValueError(
+            f"{len(every)} plans, {len(fitting)} with figures: give 1 to {MOST} plans, one or more with figures"
+        )
     points = [(100 * p.memory["peak"] / p.memory["limit"], 1e3 * p.seconds.least) for p in fitting]
     kinds = [kind for kind in BOUNDS if any(p.bound == kind for p in fitting)]
     across, up = axis([0.0, 100.0], False, 5), axis([y * f for _, y in points for f in (0.9, 1.1)], True, 5)

@@ -18,7 +18,7 @@ from minipod.pods import absent, largest
 from minipod.pods.on_slice import on_slice
 from minipod.pods.program_file import Made, Mistake, as_mistake, imported, made_by
 
-SAY = "give an argument a NamedSharding on the mesh, or jax.jit its in_shardings"
+SAY = "give an argument a NamedSharding on the mesh, or pass in_shardings to jax.jit"
 _set_mesh = jax.set_mesh
 
 

@@ -174,7 +174,7 @@ def _sentence(result: "Result") -> str:
         "printed": f"printed more than {result.text} and was ended",
         "memory": f"used more than {result.text} of memory and was ended",
         "raised": f"raised outside of the test: {result.text}",
-        "large": f"has reports of more than {result.text}",
+        "large": f"sent back reports of more than {result.text}",
     }.get(result.status, f"{result.status}: {result.text}")
 
 

@@ -114,7 +114,7 @@ def total(collectives: Sequence[Collective]) -> int | float:
     collective are unknown.
     """
     costs = [
-        (c.branch, c.sent_exactly(times_of(c, "there is no sum, and a budget over it cannot be checked")))
+        (c.branch, c.sent_exactly(times_of(c, "the bytes cannot be added up, and no budget can be checked")))
         for c in collectives
     ]
     return plain_number(Fraction(costliest(costs)))

@@ -124,7 +124,7 @@ def _hangs(who: _Names, alive: list[Beat], late: list[Beat], blamed: bool) -> li
     most, *rest = sorted(groups.values(), key=len, reverse=True)
     if not rest:
         text = f"all {len(alive)} wait in JAX, {_doing(most[0])} for {most[0].seconds:.0f} s{at(most[0].at)}"
-        return [Finding("hangs", (), f"{text}: the lines where they wait do not say for which process")]
+        return [Finding("hangs", (), f"{text}: this does not show which process they wait for")]
     apart = [b for group in rest for b in group]
     if len(rest[0]) == len(most):
         apart = alive

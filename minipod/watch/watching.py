@@ -32,7 +32,7 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
         still = {p for _, processes, _ in now for p in processes}
         going = {b.process for b in beats if b.doing != "ended" and not stands(b, limit)}
         for p in sorted((blamed - still) & going):
-            _say(f"process {p} goes on")
+            _say(f"process {p} is making progress again")
         blamed = blamed - going | still
         bad |= bool(now)
         before = set(now)

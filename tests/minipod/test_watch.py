@@ -107,7 +107,7 @@ def test_a_straggler_whose_line_is_not_known_yet_is_told_again_when_it_is(monkey
         (
             [waits(p) for p in range(4)], "hangs", (),
             "all 4 wait in JAX, in step 9 for 70 s, at train.py:20 `total = sum_of(batch)`: "
-            "the lines where they wait do not say for which process",
+            "this does not show which process they wait for",
         ),
         # the silent and the missing are blamed, and not those that wait for them
         ([waits(0), beat(1, silent=12.0), waits(2), waits(3)], "silent", (1,), "process 1 on host0: silent for 12 s"),
@@ -180,7 +180,10 @@ def test_of_a_process_that_has_ended_or_still_hangs_it_is_not_said_that_it_goes_
         (ended, ended, ended, ended),
     ]
     said = looked_at(monkeypatch, capsys, *([beat(p, 4, **but) for p, but in enumerate(look)] for look in looks))
-    assert [line for line in said if line.endswith("goes on")] == ["process 2 goes on", "process 3 goes on"], said
+    assert [line for line in said if line.endswith("again")] == [
+        "process 2 is making progress again",
+        "process 3 is making progress again",
+    ], said
 
 
 def write(folder: Path, process: int, processes: int, beats: int, **but: object) -> None:

@@ -133,7 +133,7 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
 
     said = run(python, "-m", "lessons", "check", "ch01", cwd=tmp_path, code=1)
     assert "were copied to answers/: write your answers there" in said
-    assert f"0 of the {exercises('ch01_devices')} exercises checked here are solved ({exercises()} in all)" in said
+    assert f"exercises checked here: 0 of {exercises('ch01_devices')} solved ({exercises()} in all)" in said
     assert len(list((tmp_path / "answers").glob("ch*.py"))) == len(given_out(ROOT / "lessons", "exercises.py"))
 
     tried = ("ch01_devices", "ch09_training", "ch10_processes")
@@ -154,8 +154,8 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     assert {p.name for p in tmp_path.iterdir()} == {"answers", ".cache", ".pytest_cache"}
 
     for words, beginning in (
-        ("book", "The pages of the book are built by `make book` in the project's own folder"),
-        ("class answers", "Check a class from the project's own folder"),
+        ("book", "The pages of the book are built by `make book` in a checkout of the project"),
+        ("class answers", "Check a class in a checkout of the project"),
         ("check ch99", "There is no chapter ch99; choose from ch01_devices, "),
     ):
         assert beginning in run(python, "-m", "lessons", *words.split(), cwd=tmp_path, code=2), words
@@ -189,4 +189,4 @@ def test_the_source_distribution_is_the_project(tmp_path: Path):
     run(sys.executable, "-m", "publish.sync", "--check", cwd=unpacked)
     checked = run(sys.executable, "-m", "pytest", "lessons/ch01_devices", "--solutions", cwd=unpacked)
     several = exercises("ch01_devices")
-    assert f"{several} of the {several} exercises checked here are solved" in checked
+    assert f"exercises checked here: {several} of {several} solved" in checked

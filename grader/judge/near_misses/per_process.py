@@ -40,8 +40,10 @@ def apart(answers: Cases, right: Cases, path: str, tolerance: float) -> Message 
     if got is None or expected is None:
         return None
     fine = [n for n, (a, b) in enumerate(zip(got, expected, strict=True)) if difference(a, b, tolerance) is None]
+    if len(fine) == 1:
+        return Message("right-in-one", {"process": fine[0]})
     if fine:
-        return Message("right-in", {"processes": (*fine,)})
+        return Message("right-in-some", {"processes": (*fine,)})
     alike = all(difference(x, expected[0], tolerance) is None for x in expected)
     if alike and any(difference(x, got[0], tolerance) for x in got):
         return Message("processes-differ")

@@ -158,7 +158,7 @@ def test_many_files_are_counted_and_not_listed(lessons, tmp_path):
     for n in range(1, 6):
         shutil.copytree(lessons / "ch95_small", lessons / f"ch0{n}_more")
     (note,) = blanks.prepare(lessons, tmp_path / "answers", "en")
-    assert note == "The blanks of 6 chapters were copied to answers/: write your answers there."
+    assert note == "The exercises of 6 chapters were copied to answers/: write your answers there."
     for path in (tmp_path / "answers").iterdir():
         path.write_text("def thrice(x):\n    return 3 * x\n")
     (note,) = blanks.complete(lessons, tmp_path / "answers", "zh-Hans")

@@ -123,7 +123,8 @@ def test_processes_beside_one_another():
     mine = [{"id": [0, 1], "n": 4}, {"id": [0, 1], "n": 5}]  # numbers on the host: the same in both
     right = [{"id": [0, 1], "n": 4}, {"id": [8, 9], "n": 5}]
     assert of(mine, right) != Message("of-process", {"process": 1, "other": 0})
-    assert of([1.25, 2.0], [1.25, 1.25]) == Message("right-in", {"processes": (0,)})
+    assert of([1.25, 2.0], [1.25, 1.25]) == Message("right-in-one", {"process": 0})
+    assert of([1.25, 1.25, 2.0], [1.25] * 3) == Message("right-in-some", {"processes": (0, 1)})
     assert of([1.25, 2.125], [17.0, 17.0]) == Message("processes-differ")
     assert of([7.5, 7.5], [3.75, 3.75]) == Message("times-processes", {"n": 2})
 

@@ -108,12 +108,12 @@ def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_
         await pilot.press("s", "y")
         await until(pilot, "return 2 * x")
         await pilot.press("r")
-        await until(pilot, "Reset double to its blank?")
+        await until(pilot, "Undo your work on double")
         await pilot.press("escape")
         await until(pilot, "wrong", "Twice x")
         assert (root / "answers" / "ch90_one.py").read_text() == mine
         await pilot.press("r", "y")
-        await until(pilot, "double is a blank again", "todo")
+        await until(pilot, "double has been reset", "todo")
         assert (root / "answers" / "ch90_one.py").read_text() == BLANKS
         (kept,) = (root / "answers" / ".kept").iterdir()
         assert kept.read_text().endswith("    return x * x\n")

@@ -114,7 +114,7 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
     lines = Lines(root)
     lines.type("1")  # before there is a checker
     lines.until(
-        "answers/ch90_one.py had no total, count_to",
+        "added at the end of answers/ch90_one.py: total, count_to",
         "environment variables that the checks ignore: ",
         "JAX_DISABLE_JIT",
     )
@@ -136,7 +136,7 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
     lines.type("n", "l", "4")
     lines.until("The sum of `x`", "  1 ch90_one/double · Twice · right", "ch91_pair/everybody · Everybody's\n")
     lines.type("1", "r", "y")
-    lines.until("double is a blank again; your version is kept in answers/.kept/ch90_one.double.")
+    lines.until("double has been reset; your version is kept in answers/.kept/ch90_one.double.")
     assert (root / "answers/ch90_one.py").read_text(encoding="utf-8") == blanks
     begun = root / "begun"
     answer(root, "ch90_one", solved("double", f"open({str(begun)!r}, 'w'); import time; time.sleep(1000)", blanks))
@@ -152,7 +152,7 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
 def test_a_bad_value_is_one_sentence(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("LC_ALL", "C")
     (project(tmp_path) / "answers").write_text("a file in place of the folder")
-    copied = "the blanks could not be copied to answers/"
+    copied = "the exercises could not be copied to answers/"
     for arguments, sentence in [
         (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
         (["--memory", "-1"], "--memory -1: a number above 0 is needed"),

@@ -38,7 +38,7 @@ def test_what_a_chapter_gained_is_todo_and_its_blank_is_added(root):
     answer(root, "ch90_one", MINE)
     checked = check(root, "lessons/ch90_one")
     assert [row["outcome"] for row in checked.rows.values()] == ["right", "todo", "todo"]
-    assert "answers/ch90_one.py had no total, count_to: the blanks were added at its end." in checked.text
+    assert "Missing exercises were added at the end of answers/ch90_one.py: total, count_to." in checked.text
     written = (root / "answers/ch90_one.py").read_text()
     assert written.startswith(MINE + "\n\nfrom jax.sharding import Mesh\n\n\ndef total(x: jax.Array, mesh: Mesh)")
     assert "    # TODO: add.\n    raise NotImplementedError\n\n\ndef count_to" in written
@@ -103,7 +103,7 @@ def test_the_blank_brings_what_it_needs(root):
 def test_somebody_elses_folder_is_not_written_to(root):
     answer(root, "ch90_one", MINE, "hers")
     checked = check(root, "lessons/ch90_one", "--answers", "hers", "-k", "total")
-    assert "hers/ch90_one.py has no function total: take it from lessons/ch90_one/exercises.py" in checked.text
+    assert "hers/ch90_one.py has no function total: copy it from lessons/ch90_one/exercises.py" in checked.text
     assert (root / "hers/ch90_one.py").read_text() == MINE and not (root / "answers").exists()
 
 
@@ -113,7 +113,7 @@ def test_a_file_that_may_not_be_written_is_one_sentence(root):
     path.chmod(0o444)
     checked = check(root, "lessons/ch90_one", "-k", "total")
     assert checked.rows["ch90_one.total"]["outcome"] == "todo"
-    assert "answers/ch90_one.py has no total, count_to, and the blanks could not be added (Permission denied)" in (
+    assert "answers/ch90_one.py lacks total, count_to, and nothing could be added to it (Permission denied)" in (
         checked.text
     )
     assert path.read_text() == MINE and [p.suffix for p in path.parent.iterdir()].count(".py") == 2

@@ -35,7 +35,7 @@ def root(tmp_path):
 def test_without_answers_one_sentence_says_what_cannot_be_written(root):
     code, said = read_only(root, root, "-m", "pytest", "lessons/")
     assert code == 4
-    assert said.strip() == "ERROR: the blanks could not be copied to answers/ (Read-only file system): " + (
+    assert said.strip() == "ERROR: the exercises could not be copied to answers/ (Read-only file system): " + (
         "make the folder writable"
     )
 
@@ -44,8 +44,8 @@ def test_what_is_missing_in_the_answers_is_said_and_the_rest_is_checked(root):
     answer(root, "ch90_one", "def double(x):\n    return 2 * x\n")
     code, said = read_only(root, root, "-m", "pytest", "lessons/")
     assert code == 1 and "1 of 4 solved" in said, said
-    assert "the blanks could not be copied to answers/ (Read-only file system)" in said
-    assert "answers/ch90_one.py has no total, count_to, and the blanks could not be added (Read-only file sys" in said
+    assert "the exercises could not be copied to answers/ (Read-only file system)" in said
+    assert "answers/ch90_one.py lacks total, count_to, and nothing could be added to it (Read-only file sys" in said
     assert "answers/ch91_pair.py does not exist" in said and "Traceback" not in said
 
 

@@ -95,7 +95,10 @@ def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(s
         (["run", "--limit", "inf", "p.py"], "minipod: limit inf: a positive number"),
         (["run", "--speed", "9", "p.py"], "minipod: unknown option --speed (see"),
         (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
-        (["run", "p.py", "--i={rank}"], "minipod: there is no {rank}: in arguments {process}, {processes} and"),
+        (
+            ["run", "p.py", "--i={rank}"],
+            "minipod: there is no placeholder {rank}: in arguments, only {process}, {processes} and",
+        ),
         (["traffic", "nope.hlo"], "minipod: nope.hlo: there is no such file"),
         (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: the folder of that file does not exist"),
     ],

@@ -141,7 +141,7 @@ def test_a_port_that_another_program_has_is_named():
         address = f"localhost:{other.getsockname()[1]}"
         done = run(address, *BOTH)
     assert str(done.first_failure).startswith(
-        f"process 0 raised OSError: another program listens on {address}: wait until it ends, or give the program "
+        f"process 0 raised OSError: another program listens on {address}: wait until it ends, or use the argument "
         "{coordinator}, a free address, at toy.py:4"
     )
 

@@ -49,10 +49,10 @@ def test_memory_that_somebody_holds_is_told_with_the_process_and_what_is_not_sai
         assert gpus.identities([0], {}) == [] and gpus.held() is None
     smi(memory=f"{full}\n1, {SECOND}, 9, 81559", apps=f"{FIRST}, 999999999")
     found = gpus.held()
-    assert found and found.value == "of GPU 0 process 999999999 holds 59.9 of 79.6 GiB" and not found.needed
+    assert found and found.value == "GPU 0: process 999999999 holds 59.9 of 79.6 GiB" and not found.needed
     smi(memory=full)
     found = gpus.held()
-    assert found and found.value == "of GPU 0 somebody holds 59.9 of 79.6 GiB"
+    assert found and found.value == "GPU 0: an unknown process holds 59.9 of 79.6 GiB"
 
 
 def test_two_processes_on_one_gpu_are_told():
@@ -61,6 +61,6 @@ def test_two_processes_on_one_gpu_are_told():
     devices = {"platform": "gpu", "kind": "NVIDIA H100", "here": 1}
     all_of.steps = {p: {"devices": devices, "gpus": [g]} for p, g in enumerate((FIRST, SECOND, FIRST))}
     (found,) = [f for f in findings(all_of) if f.name == "GPUs"]
-    assert found.value == "GPU-251499b0 is that of processes 0, 2 (a)" and found.needed
+    assert found.value == "GPU-251499b0 is used by processes 0, 2 (a)" and found.needed
     all_of.steps[2]["gpus"] = []  # not known
     assert not [f for f in findings(all_of) if f.name == "GPUs"]

@@ -162,7 +162,7 @@ def test_with_an_option_of_pytest_it_is_answers_that_are_checked():
     ("arguments", "first"),
     [
         (["ch03", "--help"], "Check that a chapter's files are complete"),
-        (["--help"], "Check your answers for some or all chapters"),
+        (["--help"], "Check your answers to the exercises of the given chapters"),
     ],
 )
 def test_with_a_chapter_help_is_the_authors_and_without_one_the_learners(arguments, first):
