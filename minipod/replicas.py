@@ -20,7 +20,7 @@ hundred steps.
     ... except replicas.ReplicasDiffer as error:
     ...     print(str(error).replace(": ", ":\\n"))
     the arrays['w'][:] should be the same everywhere, and is not:
-    process 0 (device 0) holds other values than process 0 (device 4)
+    process 0 (device 0) holds different values from process 0 (device 4)
 """
 
 import hashlib
@@ -67,7 +67,7 @@ def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) ->
                 # pyrefly: ignore[bad-argument-type]
                 here, other = _holder(before[0], before[1]), _holder(process, device)
                 what = f"{name}{where}[{part}] should be the same everywhere, and is not"
-                raise ReplicasDiffer(f"{what}: {here} holds other values than {other}")
+                raise ReplicasDiffer(f"{what}: {here} holds different values from {other}")
 
 
 def _holder(process: int, device: int) -> str:

@@ -108,7 +108,7 @@ def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
     if None in lines or len({*map(str, lines)}) > 1:
         shape = "x".join(str(size) for size in torus.shape if size > 1)
         return (
-            f"the groups of this {c.op} over {_over(c, mesh)} are no boxes of the torus {shape}: its time is not known"
+            f"the groups of this {c.op} over {_over(c, mesh)} are not boxes of the torus {shape}: its time is not known"
         )
     if prod(size for size, _ in lines[0] or []) != max(map(len, c.groups)):
         return f"devices that share a chip share its links, too: the time of this {c.op} is not known"

@@ -24,7 +24,7 @@ def test_replicas_that_agree_are_left_alone_and_others_are_named_though_jax_call
     assert w.is_fully_replicated
     message = (
         "state['w'][:] should be the same everywhere, and is not: "
-        "process 0 (device 0) holds other values than process 1 (device 2048)"
+        "process 0 (device 0) holds different values from process 1 (device 2048)"
     )
     with pytest.raises(ReplicasDiffer, match=f"^{re.escape(message)}$"):
         same_replicas({"w": w}, "state")

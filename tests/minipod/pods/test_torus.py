@@ -67,12 +67,12 @@ def test_a_torus_is_not_what_the_mesh_says_it_is():
     assert took == pytest.approx(2 * 7 / 8 * SIZE / 9e10)
     apart = np.array(pods.devices("v5e:2x4"))[[0, 7, 1, 6, 2, 5, 3, 4]].reshape(4, 2)
     crossed = Mesh(apart, ("a", "b"))
-    with pytest.raises(ValueError, match="the groups of this all-reduce over b are no boxes of the torus 2x4"):
+    with pytest.raises(ValueError, match="the groups of this all-reduce over b are not boxes of the torus 2x4"):
         traffic.seconds([on(crossed, "all-reduce", "b")], "TPU v5e", crossed)
     # Chips 0 and 7 are corners of the board, two links each; a ring sends the whole array once for two devices.
     least = traffic.at_least([on(crossed, "all-reduce", "b")], "TPU v5e", crossed)
     assert least.seconds == least.bounded == pytest.approx(SIZE / (2 * 4.5e10))
-    assert len(least.notes) == 1 and "over b are no boxes of the torus 2x4" in least.notes[0]
+    assert len(least.notes) == 1 and "over b are not boxes of the torus 2x4" in least.notes[0]
 
 
 def test_a_permute_goes_where_the_chips_are():
@@ -101,7 +101,7 @@ def test_what_is_known_is_summed_and_what_is_only_bounded_is_told_apart():
     known, gaps = on(mesh, "all-gather", "model"), on(mesh, "all-reduce", "data")
     sure = traffic.seconds([known], "TPU v5e", mesh)
     assert sure == pytest.approx(SIZE * 7 / 8 / (2 * 4.5e10))
-    with pytest.raises(ValueError, match="this all-reduce over data are no boxes of the torus 4x4: its time is not"):
+    with pytest.raises(ValueError, match="this all-reduce over data are not boxes of the torus 4x4: its time is not"):
         traffic.seconds([known, gaps], "TPU v5e", mesh)
     found = traffic.at_least([known, replace(gaps, times=3)], "TPU v5e", mesh)
     assert found.seconds == pytest.approx(sure + 3 * SIZE / (2 * 4.5e10))  # a corner has two links
@@ -111,7 +111,7 @@ def test_what_is_known_is_summed_and_what_is_only_bounded_is_told_apart():
     assert looped.seconds == looped.bounded == sure and "runs an unknown number of times" in looped.notes[0]
     split = Collective("all-gather", ((0, 2), (1, 3), (4, 6), (5, 7)), SIZE)
     note = traffic.at_least([split], "TPU v5e", pods.mesh("v5e:2x4", data=2, model=4)).notes[0]
-    assert note.startswith("the groups of this all-gather over part of model are no boxes of the torus 2x4")
+    assert note.startswith("the groups of this all-gather over part of model are not boxes of the torus 2x4")
 
 
 def test_devices_that_share_a_chip_have_no_time_but_a_bound_by_its_links():
