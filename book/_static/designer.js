@@ -83,7 +83,7 @@ function design(of, machine, by) {
   return { held, room: machine.room, messages, seconds };
 }
 
-/** What compilers have held beside the formulas, in the plans of the page: up to so many times as much. */
+/** How many times the formulas' bytes a compiled step may need; the plans of the page needed less. */
 const closeBy = of => of.again ? 1.5 : 2.3;
 
 /** "fits", "close" (only a plan can say) or "too much". */
