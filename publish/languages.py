@@ -46,12 +46,12 @@ def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
             continue
         (other,) = (each for each in WRITTEN if each != language)
         where = f"below [{exercise}] in words.toml" if exercise else f"in {FILE}"
-        wrong.append(f'{sentence}: write it, or «only = "{other}"» {where}')
+        wrong.append(f'{sentence}: write it, or `only = "{other}"` {where}')
     for exercise in ["", *_read(folder / "words.toml")]:
         own = _read(folder / "words.toml").get(exercise) if exercise else _read(folder / FILE)
         if isinstance(own, dict) and "only" in own and not any(exercise in ("", gap[0]) for gap in missing):
             where = f"words.toml: [{exercise}]" if exercise else f"{FILE}:"
-            wrong.append(f"{_place(folder, root)}/{where} says «only», and it is in both languages: delete that line")
+            wrong.append(f"{_place(folder, root)}/{where} says `only`, and it is in both languages: delete that line")
     return left_out, wrong
 
 
@@ -85,7 +85,7 @@ def _unlike(node: ast.FunctionDef) -> Iterator[str]:
     names = {name for paragraph in english for name in about(paragraph)}
     missing = [argument.arg for argument in node.args.args if argument.arg not in names]
     if missing and len(missing) < len(node.args.args):  # what is said in a sentence needs no lines
-        yield f"has no line «{missing[0]}: …»"
+        yield f"has no line `{missing[0]}: …`"
 
 
 def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:

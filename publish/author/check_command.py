@@ -253,7 +253,7 @@ def _report(chapter: ChapterFiles, shorter: bool) -> int:
     result = f"faults: {count}" if count else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if not count and chapters.is_draft(chapter.folder):
-        print(f"Delete «draft = true» in {chapter.place(chapter.facts)}; `make sync` then puts it into the book.")
+        print(f"Delete `draft = true` in {chapter.place(chapter.facts)}; `make sync` then puts it into the book.")
     if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():
         print(say("check-yours", locale_language(), chapter=chapter.lesson), file=sys.stderr)
     return int(count > 0)

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     short = options.chapter.partition("_")[0]
     if options.name is None:
         print(f"Add exercises with `.venv/bin/python -m lessons new {short} NAME`.")
-    print(f"Replace every {templates.MARK} until `.venv/bin/python -m lessons check {short}` says «everything holds»;")
+    print(f"Replace every {templates.MARK} until `.venv/bin/python -m lessons check {short}` says “everything holds”;")
     print("then run `make format sync check`.")
     return 0
 
@@ -118,10 +118,10 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
                 raise ValueError(f"{other.place(path)} already has a function {name}: choose a different name.")
     for path in (chapter.blanks, chapter.solution, chapter.checks):
         if path.exists() and re.search(rf"\b{name}\b", _code(_read(chapter, path))):
-            raise ValueError(f"«{name}» is a name that {chapter.place(path)} already uses: choose a different one.")
+            raise ValueError(f"`{name}` is a name that {chapter.place(path)} already uses: choose a different one.")
     for why in mistakes:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", why):
-            raise ValueError(f"«{why}» cannot be a mistake: its name is in small letters, such as wrong_axis")
+            raise ValueError(f"`{why}` cannot be a mistake: its name is in small letters, such as wrong_axis")
     of_chapter = written_in(lessons / chapter.lesson)
     languages = [only] if only else [*of_chapter]
     added = {

@@ -75,7 +75,7 @@ def changed_since(commit: str, root: Path) -> set[str]:
     for command in ["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]:
         done = subprocess.run(["git", "-c", "core.quotePath=off", *command], cwd=root, capture_output=True, text=True)
         if done.returncode:
-            raise ValueError(f"git cannot compare with «{commit}»: {done.stderr.strip().splitlines()[0]}")
+            raise ValueError(f"git cannot compare with “{commit}”: {done.stderr.strip().splitlines()[0]}")
         names |= set(done.stdout.splitlines())
     return names
 

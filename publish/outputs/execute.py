@@ -222,7 +222,7 @@ def fresh(page: Page, root: Path) -> Executed:
 
 
 def _where(page: Page, cell, root: Path) -> str:
-    return f"{show(page.path, root)}:{cell.first + 1}: cell «{cell.name}»"
+    return f"{show(page.path, root)}:{cell.first + 1}: cell `{cell.name}`"
 
 
 def _printed(cell) -> str:
@@ -256,7 +256,7 @@ def _report(page: Page, notebook, at: int, root: Path, what: str, why: str) -> s
 def _tidy(cell, kind: str, scratch: str) -> list[dict]:
     """Make outputs the same in every run: join neighbouring streams, and remove the name of the scratch folder."""
     if kind == "program":
-        return []  # only «Writing file.py»
+        return []  # only “Writing file.py”
     kept: list[dict] = []
     for output in cell.outputs:
         output = json.loads(json.dumps(output).replace(f"{scratch}/", "").replace(scratch, "."))

@@ -70,9 +70,9 @@ def read(root: Path) -> Ledger:
 def _row(name: str, row: dict[str, Any]) -> Row:
     known = [each.name for each in fields(Row) if each.name != "name"]
     if unknown := [key for key in row if key not in known]:
-        raise ValueError(f"[recorders.{name}] has «{unknown[0]}», which is not one of {', '.join(known)}")
+        raise ValueError(f"[recorders.{name}] has `{unknown[0]}`, which is not one of {', '.join(known)}")
     if missing := [key for key in known if key not in (*row, "also", "arguments")]:
-        raise ValueError(f"[recorders.{name}] lacks «{missing[0]}»")
+        raise ValueError(f"[recorders.{name}] lacks `{missing[0]}`")
     return Row(name, **row)
 
 

@@ -149,7 +149,7 @@ def _hidden(node: ast.AnnAssign) -> bool:
 
 
 def _markdown(doc: str) -> Iterator[str]:
-    """Yield a docstring as Markdown: paragraphs, code that is indented, and lists of fields «name   what it is»."""
+    """Yield a docstring as Markdown: paragraphs, code that is indented, and lists of fields `name   what it is`."""
     for block in re.split(r"\n\s*\n", doc.strip()) if doc else []:
         rows = block.split("\n")
         if all(row.startswith("    ") for row in rows):

@@ -48,7 +48,7 @@ def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, mo
         "ch17: no page",
         "README.md: a: run `make sync`",
         "README.md: b: run `make sync`",
-        "p.md:3: 上路: «上路了。»; say 发送",
+        "p.md:3: 上路: “上路了。”; say 发送",
     ]
 
 

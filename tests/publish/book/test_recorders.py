@@ -88,7 +88,7 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
         assert not found.out and found.err.count("\n") == 1 and not (folder / "lessons/first/seen.txt").exists()
         return found.err
 
-    assert said("its") == "no recorder is called «its»: choose from it\n"
+    assert said("its") == "no recorder is called “its”: choose from it\n"
     row(folder, by="record_that.py")
     assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is missing: ")
     row(folder, need="idle")
@@ -96,9 +96,9 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
     assert said("it").startswith("it measures times: it needs an idle machine, but the load is 300.1")
     text = (folder / ledger.LEDGER).read_text()
     (folder / ledger.LEDGER).write_text(text.replace("minutes = 1\n", ""))
-    assert said("it") == "book/recordings.toml: [recorders.it] lacks «minutes»\n"
+    assert said("it") == "book/recordings.toml: [recorders.it] lacks `minutes`\n"
     (folder / ledger.LEDGER).write_text(text.replace("minutes", "hours"))
-    assert said("it").startswith("book/recordings.toml: [recorders.it] has «hours», which is not one of by, writes, ")
+    assert said("it").startswith("book/recordings.toml: [recorders.it] has `hours`, which is not one of by, writes, ")
     (folder / ledger.LEDGER).write_text("[pages\n")
     assert said("it").startswith("book/recordings.toml: ")
     row(folder)
