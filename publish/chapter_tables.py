@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 WRITTEN = ("en", "zh-Hans")  # the languages, and editions, that are written by hand; zh-Hant is derived
-WORLDS = ("torch", "megatron", "paper")  # whose words stand beside ours; a column each
+WORLDS = ("torch", "megatron", "paper")  # the systems whose terms are shown next to ours, one column each
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _called(row: dict[str, str] | None) -> Called | None:
 
 
 def _both(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row's text in each language, the other language's if the chapter is not written in one."""
+    """Return a row's text in each language; if one is missing, the text of the other language takes its place."""
     text = next(row[language] for language in WRITTEN if language in row)
     return {language: row.get(language, text) for language in WRITTEN}
 

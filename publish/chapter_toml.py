@@ -30,7 +30,7 @@ class Teaching:
 class Chapter:
     """A chapter; the fields are named as in chapter.toml.
 
-    part      of the book, 1 or 2
+    part      of the book, 1, 2 or 3
     title     by language, at least one of them
     solve     minutes for the exercises
     measures  whether its cells measure times, so that nothing else may run at the same time

@@ -89,7 +89,7 @@ def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
 
 
 def _elsewhere_block(lines: list[str]) -> Block:
-    return Block("% elsewhere", "% end elsewhere", lines, "what others call its things")
+    return Block("% elsewhere", "% end elsewhere", lines, "the table of names in other systems")
 
 
 def _part(all_chapters: list[Chapter], part: int) -> Block:

@@ -1,4 +1,4 @@
-"""The options that commands of the book share: its editions, and the folder in which it is built."""
+"""Provide the options that commands of the book share: its editions, and the folder in which it is built."""
 
 import argparse
 from pathlib import Path

@@ -21,7 +21,7 @@ from publish.chapter_toml import Chapter, read_chapter
 from publish.kept import kept
 
 ROOT = Path(__file__).resolve().parents[1]
-EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
+EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition, and the one that has its source
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
 _INLINE = MarkdownIt("commonmark")
@@ -174,9 +174,9 @@ def demo_cells(demo: Path) -> dict[str, str]:
     return _cells(demo, demo.read_text("utf-8"))
 
 
-@kept  # both languages have the same
+@kept  # both languages have the same cells
 def _cells(demo: Path, text: str) -> dict[str, str]:
-    import jupytext  # 0.3 s, and what it gave is kept
+    import jupytext  # the import takes 0.3 s, and the results are kept
 
     cells: dict[str, str] = {}
     above = f"\n{text}".partition("\n# %%")[0]

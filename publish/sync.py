@@ -46,7 +46,7 @@ def chapters(root: Path = ROOT, listed: Lists | None = None) -> list[str]:
     """Return the book's pages in the order of _toc.yml once the chapters are in it. listed: its text, if known."""
     path = root / "_toc.yml"
     text = path.read_text("utf-8")
-    with contextlib.suppress(ValueError):  # which `check` tells
+    with contextlib.suppress(ValueError):  # which `check` reports
         text = (listed or lists(root)).fill(path, text)
     toc = yaml.safe_load(text)
     names = [toc["root"]]
@@ -65,7 +65,7 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
         page = read_page(page.path, root, with_places(page, new))
     problems = list(page.problems)
     demo = demo_cells(lesson / "demo.py") if (lesson / "demo.py").exists() else {}
-    edits: list[tuple[int, int, str]] = []  # line range and what should stand there
+    edits: list[tuple[int, int, str]] = []  # line range and the text that belongs there
     for cell in page.cells:
         here = f"{name}:{cell.first + 1}: cell `{cell.name}`"
         if cell.kind == "cell":
@@ -241,7 +241,7 @@ def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, resu
 
 
 def _stray(path: Path, root: Path) -> str:
-    """Return the page if it is in no list; the page of a chapter is listed by its chapter.toml."""
+    """Return a sentence about a page that is in no list; the page of a chapter is listed by its chapter.toml."""
     if lessons.NAME.fullmatch(path.stem):
         return f"{show(path, root)}: there is no lessons/{path.stem}/{lessons.FILE}, which puts this page into the book"
     return f"{show(path, root)}: _toc.yml does not name this page"

@@ -84,8 +84,8 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
     if not parsed:
         known = ", ".join(chapters.lessons_in(lessons))
         raise ValueError(
-            f"There is no chapter {lesson}, and a new one is called chNN_name, two digits and small letters; "
-            f"there are {known}."
+            f"There is no chapter {lesson}, and a new one needs a name such as ch25_pipelines: two digits, small "
+            f"letters. The chapters are {known}."
         )
     number = int(parsed[1])
     if same := chapters.named(lessons, f"ch{parsed[1]}"):
@@ -154,7 +154,7 @@ def _read(chapter: ChapterFiles, path: Path) -> str:
 
 
 def _appended(chapter: ChapterFiles, path: Path, text: str) -> str:
-    """Return the file's text with this appended."""
+    """Return the file's text with `text` appended."""
     old = _read(chapter, path).rstrip("\n")
     space = "\n\n\n" if path.suffix == ".py" else "\n\n"
     return f"{old}{space}{text}" if old else text

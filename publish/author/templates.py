@@ -13,9 +13,9 @@ from typing import Any
 from publish.author.chapter_files import ChapterFiles, Finding
 
 MARK = "FILL IN"
-STUBS = ("one", "two", "three")  # the names of the mistakes where the author gives none
+STUBS = ("one", "two", "three")  # the names of the mistakes if the author gives none
 
-# A sentence that says what is asked; a line for each argument; what is returned.
+# The parts of a statement: a sentence that says what is asked, a line for each argument, and what is returned.
 _STATED = {
     "en": (f"{MARK}: what is asked, in a sentence.", f"%s: {MARK}.", f"Returns {MARK}."),
     "zh-Hans": (f"{MARK}：用一句话说明要做什么。", f"%s：{MARK}。", f"返回 {MARK}。"),
@@ -50,7 +50,7 @@ class Signature:
         name = text.partition("(")[0].strip()
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or "__" in name or name[:5] == "test_":
             raise ValueError(
-                f"`{name}` cannot be an exercise: its name is a Python name in small letters, without __ and not test_…"
+                f"`{name}` cannot be an exercise: its name must be a Python name in small letters, without __ or test_…"
             )
         if "(" not in text:
             return cls(name)

@@ -2,8 +2,8 @@
 
 The code is read, not imported. What counts is `import` and `from … import` anywhere in it, and strings that name a
 module ("lessons.ch13_network.wire") or a file: next to the code or in the lesson ("hello.py", "recorded.json"), or
-anywhere ("lessons/ch15_pods/published.json"). The tools are left out: `make verify` finds out whether minipod still
-gives the same outputs.
+anywhere ("lessons/ch15_pods/published.json"). The tools are left out: `make verify` finds out whether they still
+give the same outputs.
 """
 
 import ast
@@ -21,7 +21,7 @@ from publish.page import Page
 SAID = ("lessons", "solutions")
 TOOLS = ("minipod", "grader")
 ROOMS = (*SAID, *TOOLS)
-DESK = Path("lessons", "__init__.py")  # hands readers of notebooks to the checker; no cell's output is made there
+DESK = Path("lessons", "__init__.py")  # connects notebooks with the checker; no cell's output comes from it
 
 _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together
 

@@ -1,7 +1,8 @@
 """Find where the book is published; make links to its source and to services that run its notebooks.
 
-The environment says where, as in .github/workflows/book.yml, or else _config.yml. Without a repository there are no
-links. Colab and Binder open notebooks from the branch with the built pages, which also has the package.
+The address comes from the environment, as in .github/workflows/book.yml, or else from _config.yml. Without a
+repository there are no links. Colab and Binder open notebooks from the branch with the built pages, which also has
+the package.
 
 BOOK_SITE        the address of the whole site, https://someone.github.io/book
 BOOK_VERSION     the version: stable, which is released, or dev, which is on main; each has a folder

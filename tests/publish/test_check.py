@@ -71,7 +71,7 @@ IMPORTS = {  # file: what it holds, how its findings begin
     "minipod/bare.py": ("import yaml\n", "minipod/bare.py:1: 'yaml' imported but"),
     "grader/pages.py": (
         "import yaml\n",
-        "grader/pages.py:1: 'yaml' imported but declared as one of an extra that this",
+        "grader/pages.py:1: 'yaml' imported but declared as part of an extra that this",
     ),
     "tests/odd.py": ("import no_such_thing\n", "tests/odd.py:1: 'no_such_thing' imported but missing from"),
     "publish/one.py": ("import publish.two.three\n", ""),  # of a circle one import is named

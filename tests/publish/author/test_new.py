@@ -105,13 +105,13 @@ def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, cap
     for arguments, sentence in [
         (["ch97", "thrice"], f"There is no chapter ch97; choose from {LESSON}."),
         (["ch95", "twice"], f"lessons/{LESSON}/exercises.py already has a function twice: choose a different name."),
-        (["ch95", "2nd"], "`2nd` cannot be an exercise: its name is a Python name in small letters, "),
+        (["ch95", "2nd"], "`2nd` cannot be an exercise: its name must be a Python name in small letters, "),
         (["ch95", "rows_of(x, 2)"], "`rows_of(x, 2)` is not a function with its arguments, such as rows_of("),
         (["ch95", "rows_of()"], "`rows_of()` is not a function with its arguments, such as rows_of(x, mesh)"),
         (["ch95", "test_it"], "`test_it` cannot be an exercise: "),
         (["ch95"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
         (["ch95_other"], "ch95_small already has the number 95: choose a different one."),
-        (["chapter"], "There is no chapter chapter, and a new one is called chNN_name, "),
+        (["chapter"], "There is no chapter chapter, and a new one needs a name such as ch25_pipelines: "),
     ]:
         assert make(chapter.root, *arguments) == 2
         printed = capsys.readouterr()

@@ -71,7 +71,7 @@ def executed(output: str) -> str:
 def test_each_cell_runs_once_for_all_editions_and_what_is_recorded_is_taken(built):
     _, (said, again) = built
     assert executed(said) == "cells executed by edition: en 2 · zh-Hant 0"
-    assert "outputs of 1 pages as recorded; `make book FRESH=1` executes every cell here" in said
+    assert "outputs of 1 pages are as recorded; `make book FRESH=1` executes every cell here" in said
     assert "note:" not in said
     assert executed(again).endswith("en 0 · zh-Hant 0")
 

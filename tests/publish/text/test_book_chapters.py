@@ -174,7 +174,7 @@ def test_the_time_to_read_is_counted_to_the_first_exercise(folder):
 
 def test_a_language_that_is_said_to_be_left_out_and_is_not_is_a_sentence(folder):
     replace(folder / WORDS, "[twice]\n", '[twice]\nonly = "zh-Hans"\n')
-    assert state(folder)[0] == [f"{WORDS}: [twice] says `only`, and it is in both languages: delete that line"]
+    assert state(folder)[0] == [f"{WORDS}: [twice] says `only`, but all texts are in both languages: delete that line"]
 
 
 def test_a_draft_is_in_no_list_and_nothing_is_wrong_with_it(folder):

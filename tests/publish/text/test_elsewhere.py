@@ -88,9 +88,10 @@ def test_a_page_without_a_place_for_the_table_is_named_and_another_word_makes_it
     with (folder / "_toc.yml").open("a") as toc:
         toc.write("  - chapters:\n      # chapters of part 1\n      # end chapters\n")
     told = [sentence for path, (_, sentence) in sync.check(folder).stale.items() if path.stem == LESSON]
-    assert told and f"{LESSON}.md: what others call its things is not what lessons/*/chapter.toml say" in told[0]
+    sentence = "the table of names in other systems is not what lessons/*/chapter.toml say"
+    assert told and f"{LESSON}.md: {sentence}" in told[0]
     (folder / "book/en" / f"{LESSON}.md").write_text("(sec-small)=\n# Small\n", "utf-8")
-    needs = "^what others call its things needs a line `% elsewhere` and a line `% end else"
+    needs = "^the table of names in other systems needs a line `% elsewhere` and a line `% end else"
     with pytest.raises(ValueError, match=needs):
         filled(folder, "en", LESSON)
 
