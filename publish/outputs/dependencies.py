@@ -23,6 +23,7 @@ TOOLS = ("minipod", "grader")
 ROOMS = (*SAID, *TOOLS)
 DESK = Path("lessons", "__init__.py")  # connects notebooks with the checker; no cell's output comes from it
 
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together
 
 
@@ -67,6 +68,21 @@ def sums_of(files: set[Path], root: Path) -> dict[str, str]:
 def sum_of(data: bytes) -> str:
     """Return the hash of a file that a recording keeps."""
     return hashlib.sha256(data).hexdigest()[:20]
+
+
+def without_docstrings(path: Path) -> bytes:
+    """Return the contents of a file; in a program, empty lines replace docstrings, which change no output."""
+    data = path.read_bytes()
+    if path.suffix != ".py" or (tree := _tree(text := data.decode("utf-8", "replace"))) is None:
+        return data
+    lines = text.split("\n")
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            first, last = docstring.lineno - 1, docstring.end_lineno or docstring.lineno
+            if not lines[first][: docstring.col_offset].strip():  # not in the line of `def`
+                lines[first:last] = [""] * (last - first)
+    return "\n".join(lines).encode()
 
 
 def changed_since(commit: str, root: Path) -> set[str]:

@@ -18,7 +18,9 @@ from publish.pages import status, terms
 ROWS = ledger.read(ROOT).rows
 # Written by hand; `published.json` by publish/recorders/published.py, from a copy of what others have written.
 GIVEN = ("plans.txt", "text.txt", "published.json")
-SCRIPT = "from pathlib import Path\nimport data\nPath(__file__).with_name('seen.txt').write_text(data.SAID)\n"
+SCRIPT = (
+    '"""Copy."""\nfrom pathlib import Path\nimport data\nPath(__file__).with_name("seen.txt").write_text(data.SAID)\n'
+)
 
 
 @pytest.fixture
@@ -71,6 +73,8 @@ def test_a_recorder_runs_and_it_is_noted_from_what(folder, capsys):
     assert not ledger.is_stale(row, kept, folder) and ledger.is_as_written(row, kept, folder)
     assert record.main(["--what", "i*"]) == 0
     assert "it: as before" in capsys.readouterr().out
+    (folder / "lessons/first/record_it.py").write_text(SCRIPT.replace("Copy", "Write what data.py says"))
+    assert not ledger.is_stale(row, kept, folder)
     for name in ("data.py", "seen.txt"):
         (folder / "lessons/first" / name).write_text("SAID = 'two'")
     assert ledger.is_stale(row, kept, folder) and not ledger.is_as_written(row, kept, folder)
