@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "name", metavar="NAME", nargs="?", help="function that the exercise asks for, such as 'rows_of(x, mesh)'"
     )
     parser.add_argument(
-        "--only", choices=WRITTEN, help="create the texts in this language only, and note that in words.toml"
+        "--only",
+        choices=WRITTEN,
+        help="create the texts in this language only, and note that in words.toml (chapter.toml)",
     )
     parser.add_argument(
         "--mistakes", nargs="+", metavar="WHY", default=list(templates.STUBS), help="a name for each known mistake"
