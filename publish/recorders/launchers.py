@@ -45,7 +45,7 @@ class Ended(NamedTuple):
 
 
 def environment(*folders: Path) -> dict[str, str]:
-    """Return our environment without launchers' variables; `python` is this Python, and `folders` come first on PATH."""
+    """Return our environment without launchers' variables; `python` is this Python, `folders` come first on PATH."""
     prefixes = ("JAX_", "XLA_", "MINIPOD_", "SLURM_", "OMPI_", "PYTHON")
     env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     path = [*map(str, folders), str(Path(sys.executable).parent), env["PATH"]]
