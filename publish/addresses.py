@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 LIST = "book/addresses.txt"
-HEAD = "# Never changed, only added to: `make sync` enters what is new.\n"
+HEAD = "# No line is ever changed or removed: `make sync` adds new addresses.\n"
 
 
 def listed(root: Path, pages: Mapping[str, list[str]]) -> tuple[str, list[str]]:

@@ -1,6 +1,6 @@
 """python -m publish.build [--fresh] [--build FOLDER] [EDITION…]: get the outputs of all cells, then write the pages.
 
-Outputs that are recorded in book/outputs and fit are used; the other cells are executed, once for all editions.
+Outputs recorded in book/outputs are used if they fit; the other cells are executed, once for all editions.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     progress_line.step("comparing the pages with the lessons")
     kept.load(build / "kept")
     result = sync.check()
-    result.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
+    result.stale.pop(ROOT / addresses.LIST, None)  # `make sync` writes it, and no page shows it
     for line in [*result.problems, *(f"{page}: run `make sync`" for _, page in result.stale.values())]:
         progress_line.problem(line)
     if result.problems or result.stale:
@@ -64,7 +64,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     for path in recordings.strangers(sync.chapters(), ROOT):
         progress_line.done(f"note: {path} belongs to no page")
     if recorded := sum(bool(e.made) for e in executed.values()):
-        progress_line.done(f"outputs of {recorded} pages as recorded; `make book FRESH=1` executes every cell here")
+        progress_line.done(f"outputs of {recorded} pages are as recorded; `make book FRESH=1` executes every cell here")
     for note in [n for e in executed.values() for n in e.notes if e.ran]:
         progress_line.done(f"note: {note}")
     ran = sum(e.ran for e in executed.values())
@@ -98,7 +98,8 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
 def execute(names: list[str], one: Callable[[Page], Executed]) -> dict[str, Executed]:
     """Get each chapter's outputs from `one`, two chapters at a time, since a cell that waits leaves a core idle.
 
-    Chapters that measure times come last, one by one. A failed chapter is a result; an error (full disk) ends all.
+    Chapters that measure times come last, one by one. A failed chapter counts as a result; an error, such as a full
+    disk, ends the build.
     """
     pages = {name: read_page(written(name, "en")) for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 WRITTEN = ("en", "zh-Hans")  # the languages, and editions, that are written by hand; zh-Hant is derived
-WORLDS = ("torch", "megatron", "paper")  # whose words stand beside ours; a column each
+WORLDS = ("torch", "megatron", "paper")  # the systems whose terms are shown next to ours, one column each
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _called(row: dict[str, str] | None) -> Called | None:
 
 
 def _both(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row's text in each language, the other language's if the chapter is not written in one."""
+    """Return a row's text in each language; if one is missing, the text of the other language takes its place."""
     text = next(row[language] for language in WRITTEN if language in row)
     return {language: row.get(language, text) for language in WRITTEN}
 
@@ -85,10 +85,10 @@ def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterat
     for number, row in enumerate(_rows(facts, "elsewhere"), 1):
         where = f"[[elsewhere]] {number}"
         if not isinstance(row, dict):
-            yield f"{where} is not a table: write «[[elsewhere]]» and, below it, here, torch, megatron and words"
+            yield f"{where} is not a table: write `[[elsewhere]]` and, below it, here, torch, megatron and words"
             return
         if odd := sorted(set(row) - {"here", *WORLDS, "words"}):
-            yield f"{where}: «{odd[0]}» is not a known key: choose from here, {', '.join(WORLDS)} and words"
+            yield f"{where}: `{odd[0]}` is not a known key: choose from here, {', '.join(WORLDS)} and words"
         for key in ("here", "words"):
             yield from (
                 f"{where}: {key}.{language} is missing: write it" for language in _lacks(row.get(key), languages)
@@ -103,7 +103,7 @@ def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterat
 def _called_wrong(where: str, row: Any, languages: tuple[str, ...]) -> Iterator[str]:
     yield from (f"{where}.{language} is missing: write it" for language in _lacks(row, languages))
     if isinstance(row, dict) and (odd := sorted(set(row) - {*WRITTEN, "source"})):
-        yield f"{where}: «{odd[0]}» is not a known key: choose from en, zh-Hans and source"
+        yield f"{where}: `{odd[0]}` is not a known key: choose from en, zh-Hans and source"
     if not isinstance(row, dict) or not str(row.get("source", "")).startswith("https://"):
         yield f"{where}.source is missing: give the address of a page that uses the term, https://…"
 

@@ -30,7 +30,7 @@ class Teaching:
 class Chapter:
     """A chapter; the fields are named as in chapter.toml.
 
-    part      of the book, 1 or 2
+    part      of the book, 1, 2 or 3
     title     by language, at least one of them
     solve     minutes for the exercises
     measures  whether its cells measure times, so that nothing else may run at the same time
@@ -87,18 +87,18 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
     known = [f.name for f in fields(Chapter) if f.name != "lesson"]
     for key in facts:
         if key not in known:
-            yield f"«{key}» is not a known key: choose from {', '.join(known)}"
+            yield f"`{key}` is not a known key: choose from {', '.join(known)}"
     yield from _wrong_numbers(facts, number)
     yield from _wrong_title(facts.get("title"))
     if not isinstance(facts.get("measures", False), bool):
-        yield "measures is not true or false: write «measures = true» if cells measure times, otherwise leave it out"
+        yield "measures is not true or false: write `measures = true` if cells measure times, otherwise leave it out"
     yield from _wrong_labels(facts.get("labels", []))
     if "teaching" in facts and not _teaches(facts["teaching"]):
         yield "[teaching] is incomplete: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
     if facts.get("only", WRITTEN[0]) not in WRITTEN:
-        yield f'only is not one of the languages: write «only = "{WRITTEN[0]}"», or leave it out if both are written'
+        yield f'only is not one of the languages: write `only = "{WRITTEN[0]}"`, or leave it out if both are written'
     if not isinstance(facts.get("draft", False), bool):
-        yield "draft is not true or false: write «draft = true» until the chapter is complete, then leave it out"
+        yield "draft is not true or false: write `draft = true` until the chapter is complete, then leave it out"
     yield from chapter_tables.wrong(facts, chapter_tables.languages(facts))
 
 
@@ -106,21 +106,21 @@ def _wrong_numbers(facts: dict[str, Any], number: int) -> Iterator[str]:
     for key, example in (("number", number), ("part", 1), ("solve", 20)):
         if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
             wrong = "missing" if key not in facts else "not a whole number above 0"
-            yield f"{key} is {wrong}: write «{key} = {example}»"
+            yield f"{key} is {wrong}: write `{key} = {example}`"
         elif key == "number" and facts[key] != number:
-            yield f"number is {facts[key]}, the folder's name says {number}: write «number = {number}»"
+            yield f"number is {facts[key]}, the folder's name says {number}: write `number = {number}`"
 
 
 def _wrong_title(title: Any) -> Iterator[str]:
     if not isinstance(title, dict) or not any(is_text(title.get(language)) for language in WRITTEN):
-        yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
+        yield 'the title is missing: write `title.en = "…"` and `title.zh-Hans = "…"`, or one of them'
     elif wrong := [key for key, text in title.items() if key not in WRITTEN or not is_text(text)]:
         yield f"title.{wrong[0]} is not a title: write it for {' or '.join(WRITTEN)}, between quotation marks"
 
 
 def _wrong_labels(labels: Any) -> Iterator[str]:
     if not isinstance(labels, list) or not all(isinstance(row, dict) for row in labels):
-        yield "labels is not a list: write each as a table «[[labels]]» with find and zh-Hans"
+        yield "labels is not a list: write each as a table `[[labels]]` with find and zh-Hans"
         return
     for row in labels:
         if set(row) != {"find", "zh-Hans"} or not all(map(is_text, row.values())):
@@ -129,7 +129,7 @@ def _wrong_labels(labels: Any) -> Iterator[str]:
         try:
             re.compile(row["find"])
         except re.error as error:
-            yield f"[[labels]] find = «{row['find']}» is not a valid pattern: {error}"
+            yield f"[[labels]] find = `{row['find']}` is not a valid pattern: {error}"
 
 
 def _teaches(table: Any) -> bool:

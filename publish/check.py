@@ -96,7 +96,7 @@ def imports() -> Iterator[str]:
         run = _run("deptry", "--no-ansi", *arguments)
         issues = re.findall(r"^(\S+?:\d+):\d+: DEP\d+ (.+)$", run.stderr, re.M)
         for place, what in dict.fromkeys(issues):
-            yield f"{place}: {what.replace('a dev dependency', 'one of an extra that this folder does without')}"
+            yield f"{place}: {what.replace('a dev dependency', 'part of an extra that this folder does not use')}"
         if run.returncode and not issues:
             yield f"deptry: {' '.join(run.stderr.split())}"
 

@@ -29,8 +29,8 @@ MACHINES = (
     "v5e:2x4", "v5e:4x4", "v5e:16x16", "2xv5e:16x16", "v5p:2x2x4", "v5p:4x4x4", "v5p:4x8x8", "v5p:8x8x8", "v6e:8x8",
     "v6e:16x16", "7x:4x4x4", "h100:8",
 )  # fmt: skip
-MOST = 3  # axes at once
-# As in designer.js: which axes each collective that has a pace goes along.
+MOST = 3  # axes with more than one device
+# As in designer.js: the axes along which each collective with a pace goes.
 PACED = (
     ("all-gather", ("fsdp",)),
     ("all-reduce", ("data", "expert", "sequence")),
@@ -40,7 +40,7 @@ PACED = (
     ("collective-permute", ("stage",)),
     ("all-reduce", ("tensor",)),
 )
-# Chapter 9's model of 201 million parameters, f32, of which everything is kept.
+# Chapter 9's model of 201 million parameters in f32, without recomputation.
 BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, state=4, again=False)
 
 

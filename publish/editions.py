@@ -70,7 +70,7 @@ def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> 
         fine, text = _sphinx(build, edition, only_changed and tries == 1, later)
         if fine:
             return
-        shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
+        shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # or Sphinx would not repeat its warnings
         numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
         if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
             raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
@@ -84,7 +84,7 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
     """Return whether Sphinx wrote the pages, and its output."""
     command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build), str(os.getpid())]
     command += ["--only-changed"] * only_changed + ["--later"] * later
-    quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # its own extensions warn
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet) as process:
         try:
             while True:
@@ -96,14 +96,14 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
                     pass
         finally:
             process.kill()
-    if process.returncode == -signal.SIGINT:  # Ctrl-C, for all of us: nothing to try again
+    if process.returncode == -signal.SIGINT:  # Ctrl-C reaches all processes: do not try again
         raise RuntimeError(f"{edition}: interrupted")
     return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", output).replace(f"{build / 'src'}/", "")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Hashes of the sources of an edition. names: of what every page shows of the other pages, and of their look."""
+    """Hashes of the sources of an edition. names: the hash of what they show of other pages, and of the common look."""
 
     stamp: str
     names: str

@@ -29,14 +29,14 @@ def read(path: Path) -> str:
     """Return the text of a file; "" if it is missing or cannot be read."""
     try:
         return path.read_text("utf-8")
-    except (OSError, ValueError):  # not there, not ours to read, cut in the middle of a letter
+    except (OSError, ValueError):  # missing, not readable, or cut in the middle of a character
         return ""
 
 
 def sentence(error: OSError, again: str) -> str:
     """Return a sentence: what could not be written, why, and what to do. again: the command to run afterwards."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
-    where = show(path) if path else "a temporary file"  # `write` and the folders of the book give their names
+    where = show(path) if path else "a temporary file"  # errors of `write` and of the book's folders have a path
     if error.errno in FULL:
         cure = "free some space"
     elif error.errno in FORBIDDEN:

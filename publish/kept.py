@@ -35,7 +35,7 @@ def load(*paths: Path) -> None:
     """Load the results that `save` wrote; load nothing if they come from different code or are damaged."""
     _before.clear()
     for path in paths:
-        with contextlib.suppress(Exception):  # pickle raises what it likes
+        with contextlib.suppress(Exception):  # pickle may raise any exception
             of, results = pickle.loads(path.read_bytes())
             _before.update(results if of == _of() else {})
 

@@ -46,19 +46,20 @@ def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
             continue
         (other,) = (each for each in WRITTEN if each != language)
         where = f"below [{exercise}] in words.toml" if exercise else f"in {FILE}"
-        wrong.append(f'{sentence}: write it, or «only = "{other}"» {where}')
+        wrong.append(f'{sentence}: write it, or `only = "{other}"` {where}')
     for exercise in ["", *_read(folder / "words.toml")]:
         own = _read(folder / "words.toml").get(exercise) if exercise else _read(folder / FILE)
         if isinstance(own, dict) and "only" in own and not any(exercise in ("", gap[0]) for gap in missing):
             where = f"words.toml: [{exercise}]" if exercise else f"{FILE}:"
-            wrong.append(f"{_place(folder, root)}/{where} says «only», and it is in both languages: delete that line")
+            sentence = "says `only`, but all texts are in both languages: delete that line"
+            wrong.append(f"{_place(folder, root)}/{where} {sentence}")
     return left_out, wrong
 
 
 def unlike(root: Path, lesson: str) -> list[str]:
-    """Yield differences of an exercise's statement in the two languages: paragraphs, arguments, types, layouts.
+    """Return differences of the exercises' statements in the two languages: paragraphs, arguments, types, layouts.
 
-    Each is a sentence. Statements in one language only, or that cannot be read, are left to other checks.
+    Each is a sentence. Statements that are in one language only, or that cannot be read, are left to other checks.
     """
     blanks = root / "lessons" / lesson / "exercises.py"
     try:
@@ -84,8 +85,8 @@ def _unlike(node: ast.FunctionDef) -> Iterator[str]:
                 yield f"says {', '.join(sorted(only))} in {language} only, in the paragraph {of}"
     names = {name for paragraph in english for name in about(paragraph)}
     missing = [argument.arg for argument in node.args.args if argument.arg not in names]
-    if missing and len(missing) < len(node.args.args):  # what is said in a sentence needs no lines
-        yield f"has no line «{missing[0]}: …»"
+    if missing and len(missing) < len(node.args.args):  # arguments described in a sentence need no lines
+        yield f"has no line `{missing[0]}: …`"
 
 
 def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
@@ -121,7 +122,7 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
 
 
-_table = functools.cache(tomllib.loads)  # asked for once an exercise
+_table = functools.cache(tomllib.loads)  # called once for each exercise
 
 
 def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[list[str]]:

@@ -85,11 +85,11 @@ def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
     for row in chapter.figures:
         if row.cell not in cells:
             where = f"lessons/{chapter.lesson}/{chapters.FILE}"
-            yield f"{where}: [[figures]] has a caption for «{row.cell}», but demo.py in this folder has no such cell"
+            yield f"{where}: [[figures]] has a caption for `{row.cell}`, but demo.py in this folder has no such cell"
 
 
 def _elsewhere_block(lines: list[str]) -> Block:
-    return Block("% elsewhere", "% end elsewhere", lines, "what others call its things")
+    return Block("% elsewhere", "% end elsewhere", lines, "the table of names in other systems")
 
 
 def _part(all_chapters: list[Chapter], part: int) -> Block:
@@ -107,7 +107,7 @@ def _between(text: str, block: Block) -> str:
     old = text.split("\n")
     bare = [line.strip() for line in old]
     if block.first not in bare or block.last not in bare[bare.index(block.first) :]:
-        raise ValueError(f"{block.what} needs a line «{block.first}» and a line «{block.last}» below it")
+        raise ValueError(f"{block.what} needs a line `{block.first}` and a line `{block.last}` below it")
     start = bare.index(block.first) + 1
     end = bare.index(block.last, start)
     return "\n".join([*old[:start], *block.lines, *old[end:]])
@@ -205,7 +205,7 @@ def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
         try:
             _mistake(folder, name, "en")
         except (KeyError, ValueError):
-            problems.append(f"lessons/{chapter.lesson}/chapter.toml: wrong: words.toml has no mistake «{name}»")
+            problems.append(f"lessons/{chapter.lesson}/chapter.toml: wrong: words.toml has no mistake `{name}`")
     return problems
 
 

@@ -1,4 +1,4 @@
-"""The options that commands of the book share: its editions, and the folder in which it is built."""
+"""Provide the options that commands of the book share: its editions, and the folder in which it is built."""
 
 import argparse
 from pathlib import Path
@@ -21,5 +21,5 @@ def add_editions(parser: argparse.ArgumentParser, verb: str) -> None:
 def chosen(editions: list[str]) -> list[str]:
     """Return these editions in the book's order, or all if there is none. Raises ValueError for an unknown one."""
     if wrong := [each for each in editions if each not in EDITIONS]:
-        raise ValueError(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}")
+        raise ValueError(f"no edition is called “{wrong[0]}”: choose from {', '.join(EDITIONS)}")
     return [each for each in EDITIONS if each in (editions or EDITIONS)]

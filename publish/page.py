@@ -21,7 +21,7 @@ from publish.chapter_toml import Chapter, read_chapter
 from publish.kept import kept
 
 ROOT = Path(__file__).resolve().parents[1]
-EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
+EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition, and the one that has its source
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
 _INLINE = MarkdownIt("commonmark")
@@ -103,7 +103,7 @@ def _page(path: Path, text: str, name: str) -> Page:
         elif token.type == "colon_fence" and "{code-cell}" in token.content:
             page.problems.append(f"{name}:{at + 1}: a code cell inside a box is not executed: close the box before it")
         elif token.type == "heading_open" and not _label_above(lines, at):
-            page.problems.append(f"{name}:{at + 1}: the heading «{lines[at].lstrip('# ')}» has no label (sec-name)=")
+            page.problems.append(f"{name}:{at + 1}: the heading “{lines[at].lstrip('# ')}” has no label (sec-name)=")
     for line in _open_code(tokens):
         page.problems.append(f"{name}:{line + 1}: a backtick here opens code that is never closed")
     inside = {i for c in page.cells for i in range(c.first, c.last)}
@@ -138,7 +138,7 @@ def _cell(token: Token, page: Page, name: str) -> Cell:
     values = {m[1]: m[2].strip() for line in options if (m := _OPTION.fullmatch(line))}
     kind = "cell" if "cell" in values else "program" if "program" in values else ""
     if not kind:
-        page.problems.append(f"{name}:{first + 1}: a code cell needs a line «:cell: name» or «:program: file.py»")
+        page.problems.append(f"{name}:{first + 1}: a code cell needs a line `:cell: name` or `:program: file.py`")
     if not page.lines[after - 1].startswith(token.markup):
         page.problems.append(f"{name}:{first + 1}: the code cell is never closed")
     return Cell(kind, values.get(kind, ""), first, after - 1, "\n".join(content[count:]).rstrip("\n"), options)
@@ -154,16 +154,16 @@ def _find_exercises(page: Page, name: str) -> None:
     for i, line in enumerate(page.lines):
         if m := _EXERCISE.fullmatch(line):
             if start:
-                page.problems.append(f"{name}:{start[1] + 1}: exercise «{start[0]}» has no line «% end exercise»")
+                page.problems.append(f"{name}:{start[1] + 1}: exercise `{start[0]}` has no line `% end exercise`")
             start = (m[1], i)
         elif _END.fullmatch(line):
             if start is None:
-                page.problems.append(f"{name}:{i + 1}: «% end exercise» without «% exercise: name» above it")
+                page.problems.append(f"{name}:{i + 1}: `% end exercise` without `% exercise: name` above it")
             else:
                 page.exercises.append(Exercise(*start, i))
                 start = None
     if start:
-        page.problems.append(f"{name}:{start[1] + 1}: exercise «{start[0]}» has no line «% end exercise»")
+        page.problems.append(f"{name}:{start[1] + 1}: exercise `{start[0]}` has no line `% end exercise`")
 
 
 def demo_cells(demo: Path) -> dict[str, str]:
@@ -174,9 +174,9 @@ def demo_cells(demo: Path) -> dict[str, str]:
     return _cells(demo, demo.read_text("utf-8"))
 
 
-@kept  # both languages have the same
+@kept  # both languages have the same cells
 def _cells(demo: Path, text: str) -> dict[str, str]:
-    import jupytext  # 0.3 s, and what it gave is kept
+    import jupytext  # the import takes 0.3 s, and the results are kept
 
     cells: dict[str, str] = {}
     above = f"\n{text}".partition("\n# %%")[0]
@@ -188,9 +188,9 @@ def _cells(demo: Path, text: str) -> dict[str, str]:
         if not name and number == 0 and source in above:
             continue
         if not name:
-            raise ValueError(f"{show(demo)}: cell {number + 1} has no name: write «# %% name» above it")
+            raise ValueError(f"{show(demo)}: cell {number + 1} has no name: write `# %% name` above it")
         if name in cells:
-            raise ValueError(f"{show(demo)}: two cells are called «{name}»")
+            raise ValueError(f"{show(demo)}: two cells are called “{name}”")
         cells[name] = source
     return cells
 

@@ -12,7 +12,7 @@ from publish.pages import terms
 WORDS = 238  # a minute: silent reading of English non-fiction (Brysbaert 2019, doi:10.1016/j.jml.2019.104047)
 CHARACTERS = 255  # Chinese ones a minute (Trauzettel-Klosinski and Dietz 2012, doi:10.1167/iovs.11-8284)
 LINES = 20  # of code and output a minute: assumed, nobody has measured it
-STEP = 5  # minutes: nobody reads to the minute
+STEP = 5  # minutes: the estimate is no more precise than that
 _EXERCISE = re.compile(r"^% exercise:", re.M)
 _WORD = re.compile(r"[^\W\u3400-\u9fff][^\s\u3400-\u9fff]*")
 

@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     wanted, names = options.pages, sync.chapters()
     if unknown := [name for name in wanted if name not in names]:
-        print(f"no page is called «{unknown[0]}»: choose from {', '.join(names)}", file=sys.stderr)
+        print(f"no page is called “{unknown[0]}”: choose from {', '.join(names)}", file=sys.stderr)
         return 2
     try:
         if options.what:
@@ -98,7 +98,7 @@ def run(what: str) -> int:
     rows = ledger.read(ROOT).rows
     chosen = [row for name, row in rows.items() if fnmatch.fnmatchcase(name, what)]
     if not chosen:
-        raise ValueError(f"no recorder is called «{what}»: choose from {', '.join(rows)}")
+        raise ValueError(f"no recorder is called “{what}”: choose from {', '.join(rows)}")
     for row in chosen:
         if fault := ledger.fault(row, ROOT):
             raise ValueError(fault)

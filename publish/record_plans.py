@@ -80,7 +80,7 @@ def record_report(path: Path) -> None:
     comparison = difflib.ndiff(files.read(into).splitlines(), text.splitlines())
     files.write(into, text)
     lines = [line for line in comparison if line.startswith(("- ", "+ "))]
-    progress_line.done("\n".join([f"{show(into)}: {'other than before' if lines else 'as before'}", *lines]))
+    progress_line.done("\n".join([f"{show(into)}: {'changed' if lines else 'as before'}", *lines]))
 
 
 def wanted(path: Path) -> list[argparse.Namespace]:
@@ -125,7 +125,7 @@ def record(path: Path) -> bool:
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
-    """Yield `memory.peak: 10 → 12` for each figure that differs; for a list whose length differs, the length."""
+    """Return `memory.peak: 10 → 12` for each figure that differs; for a list whose length differs, the length."""
     if isinstance(old, dict) and isinstance(new, dict):
         names = dict.fromkeys([*old, *new])
         parts = [differences(old.get(n), new.get(n), f"{where}.{n}" if where else n) for n in names]

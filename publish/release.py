@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
     """Yield a sentence for each reason why the commit that is checked out cannot be released as this tag."""
     if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
-        yield f"«{tag}» is not a release tag: write it as v1.2.3 (make release-check TAG=v1.2.3)"
+        yield f"“{tag}” is not a release tag: write it as v1.2.3 (make release-check TAG=v1.2.3)"
         return
     version = tag.removeprefix("v")
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
@@ -53,7 +53,7 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
             yield f"{name} has version {stated}, but the tag is {tag}: change one of them"
     notes = section(version, root)
     if notes is None:
-        yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: rename «[Unreleased]» to that"
+        yield f"CHANGELOG.md has no section `## {version}, YEAR-MONTH-DAY`: rename `[Unreleased]` to that"
     elif not notes:
         yield f"section {version} of CHANGELOG.md is empty: say what users will notice"
     if other := ledger.pages_of_other_versions(root):

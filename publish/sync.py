@@ -46,7 +46,7 @@ def chapters(root: Path = ROOT, listed: Lists | None = None) -> list[str]:
     """Return the book's pages in the order of _toc.yml once the chapters are in it. listed: its text, if known."""
     path = root / "_toc.yml"
     text = path.read_text("utf-8")
-    with contextlib.suppress(ValueError):  # which `check` tells
+    with contextlib.suppress(ValueError):  # which `check` reports
         text = (listed or lists(root)).fill(path, text)
     toc = yaml.safe_load(text)
     names = [toc["root"]]
@@ -61,13 +61,13 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
     lesson = root / "lessons" / chapter
     stale = []
     if new := [each for each in functions(lesson / "exercises.py") if each not in {e.name for e in page.exercises}]:
-        stale = [f"{name}: has no place for the exercise «{each}»" for each in new]
+        stale = [f"{name}: has no place for the exercise `{each}`" for each in new]
         page = read_page(page.path, root, with_places(page, new))
     problems = list(page.problems)
     demo = demo_cells(lesson / "demo.py") if (lesson / "demo.py").exists() else {}
-    edits: list[tuple[int, int, str]] = []  # line range and what should stand there
+    edits: list[tuple[int, int, str]] = []  # line range and the text that belongs there
     for cell in page.cells:
-        here = f"{name}:{cell.first + 1}: cell «{cell.name}»"
+        here = f"{name}:{cell.first + 1}: cell `{cell.name}`"
         if cell.kind == "cell":
             if cell.name not in demo:
                 problems.append(f"{here}: lessons/{chapter}/demo.py has no cell of that name")
@@ -93,7 +93,7 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
             problems.append(f"{here}: {error}")
             continue
         if block != "\n".join(page.lines[exercise.first + 1 : exercise.last]):
-            stale.append(f"{here}: exercise «{exercise.name}» is not what lessons/{chapter} says")
+            stale.append(f"{here}: exercise `{exercise.name}` is not what lessons/{chapter} says")
             edits.append((exercise.first + 1, exercise.last, block))
     problems += _order(page, name, list(demo))
     lines = list(page.lines)
@@ -114,15 +114,15 @@ def _order(page: Page, name: str, demo: list[str]) -> list[str]:
     where = f"lessons/{page.path.stem}/demo.py"
     used = [c for c in page.cells if c.kind == "cell" and c.name in demo]
     names = [c.name for c in used]
-    missing = ", ".join(f"«{d}»" for d in demo if d not in names)
+    missing = ", ".join(f"`{d}`" for d in demo if d not in names)
     problems = [f"{name}: no cell of the page shows {missing} of {where}"] if missing else []
     for cell in used:
         if names.count(cell.name) > 1:
-            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» is on the page more than once"]
+            return [*problems, f"{name}:{cell.first + 1}: cell `{cell.name}` is on the page more than once"]
     expected = [d for d in demo if d in names]
     for cell, right in zip(used, expected, strict=True):
         if cell.name != right:
-            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» is where {where} has «{right}»"]
+            return [*problems, f"{name}:{cell.first + 1}: cell `{cell.name}` is where {where} has `{right}`"]
     return problems
 
 
@@ -142,7 +142,7 @@ def editions_differ(pages: dict[str, Page], root: Path = ROOT) -> list[str]:
             ours = facts(first)[what]
             gap = next((i for i in range(max(len(ours), len(theirs))) if ours[i : i + 1] != theirs[i : i + 1]), None)
             if gap is not None:
-                a, b = ("".join(f"«{x}»" for x in side[gap : gap + 1]) or "none" for side in (ours, theirs))
+                a, b = ("".join(f"`{x}`" for x in side[gap : gap + 1]) or "none" for side in (ours, theirs))
                 both = f"{show(first.path, root)} has {a}, {show(other.path, root)} has {b}"
                 problems.append(f"{what} {gap + 1} differs between the editions: {both}")
     return problems
@@ -169,7 +169,7 @@ def check(root: Path = ROOT) -> Result:
         for label in pages["en"].labels if "en" in pages else []:
             if label in owner:
                 here, other = show(pages["en"].path, root), show(owner[label], root)
-                result.problems.append(f"{here}: {other} also has the label «{label}»")
+                result.problems.append(f"{here}: {other} also has the label `{label}`")
             owner[label] = pages["en"].path
         if len(pages) > 1:
             result.problems += editions_differ(pages, root)
@@ -211,8 +211,8 @@ def _unfilled(root: Path, lesson: str) -> list[str]:
     if not (marks := unfilled(ChapterFiles(root, lesson))):
         return []
     places = f"{len(marks)} places still say" if len(marks) > 1 else "a place still says"
-    cure = f"`python -m lessons check {lesson[:4]}` names each; a draft has «draft = true» in {lessons.FILE}"
-    return [f"lessons/{lesson}: {places} «{MARK}», first {marks[0]}: {cure}"]
+    cure = f"`python -m lessons check {lesson[:4]}` names each; a draft has `draft = true` in {lessons.FILE}"
+    return [f"lessons/{lesson}: {places} “{MARK}”, first {marks[0]}: {cure}"]
 
 
 def _page(page: Page, edition: str, root: Path, listed: Lists, result: Result) -> None:
@@ -241,7 +241,7 @@ def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, resu
 
 
 def _stray(path: Path, root: Path) -> str:
-    """Return the page if it is in no list; the page of a chapter is listed by its chapter.toml."""
+    """Return a sentence about a page that is in no list; the page of a chapter is listed by its chapter.toml."""
     if lessons.NAME.fullmatch(path.stem):
         return f"{show(path, root)}: there is no lessons/{path.stem}/{lessons.FILE}, which puts this page into the book"
     return f"{show(path, root)}: _toc.yml does not name this page"

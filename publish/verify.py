@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options, names = parser.parse_args(arguments), sync.chapters()
     if unknown := [name for name in options.pages if name not in names]:
-        print(f"no page is called «{unknown[0]}»: choose from {', '.join(names)}", file=sys.stderr)
+        print(f"no page is called “{unknown[0]}”: choose from {', '.join(names)}", file=sys.stderr)
         return 2
     try:
         chosen = [name for name in names if name in options.pages or not options.pages]

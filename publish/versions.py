@@ -1,9 +1,10 @@
 """python3 -m publish.versions FOLDER: make one site of the versions of the book in FOLDER/stable and FOLDER/dev.
 
 Each version was built to work with or without the other: a link marked data-if-there stays if its target exists; if
-not, it gets the address in data-else or is removed. A page that the released book also has tells search engines so.
-Next to the folders are the sitemap, the page for unknown addresses, and one that leads to the released book. Only the
-standard library is used: this runs where the site is put online, without the book's environment.
+not, it gets the address in data-else or is removed. A page of dev names the same page of the released book, if there is
+one, as the address for search engines. Next to the folders are the sitemap, the page for unknown addresses, and one
+that leads to the released book. Only the standard library is used: this runs where the site is put online, without the
+book's environment.
 """
 
 import os
@@ -13,7 +14,7 @@ from html import escape, unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
-VERSIONS = ("stable", "dev")  # the first that there is stands for the book
+VERSIONS = ("stable", "dev")  # the first of them that exists represents the book
 SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
 XHTML = "http://www.w3.org/1999/xhtml"
 _MARKED = re.compile(r"\s*<(a|meta)\b([^>]*?) data-if-there\b([^>]*)>(?:(?<=>)([^<]*)</a>)?")

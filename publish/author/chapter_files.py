@@ -11,8 +11,8 @@ from grader.exercise import chapters
 from publish.chapter_tables import WRITTEN
 from publish.chapter_toml import read_chapter
 
-MISTAKES, HINTS = 3, 3  # the fewest of an exercise
-RIGHT = "right"  # how the name of another right answer goes on: rows_of__right, rows_of__right_by_hand
+MISTAKES, HINTS = 3, 3  # the fewest that an exercise may have
+RIGHT = "right"  # the name of a further right answer continues with it: rows_of__right, rows_of__right_by_hand
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from publish.languages import unlike, unwritten
 
 SEED, MEMORY = 11, 2.0  # GiB
 LIMIT = 120.0  # seconds for an answer, on a busy machine too
-# Dozens of answers are compiled, and each runs a few times: compiling costs more than what it saves.
+# Dozens of answers are compiled, and each runs a few times: optimizing would take longer than it saves.
 QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 DESCRIPTION = (
     "Check that a chapter's files are complete, that right answers pass, that each known mistake is recognised and "
@@ -168,7 +168,7 @@ def _renamed(result: ProcessResult, name: str, exercise: str) -> ProcessResult:
 
 
 def _judged(file: Path, function: str, check: checking.Check) -> Judged:
-    message = checking.in_words(check, "en")  # first: where this fails, it changes the verdict
+    message = checking.in_words(check, "en")  # first: if this fails, it changes the verdict
     return Judged(file, function, check.verdict, message)
 
 
@@ -183,7 +183,7 @@ def _alike(chapter: ChapterFiles, spec: Spec, cached: checking.CachedResults) ->
 
 
 def _run(chapter: ChapterFiles, shorter: bool) -> Iterator[Finding]:
-    """Run and judge the exercises that are filled in; none without checks and solutions."""
+    """Run and judge the exercises that are filled in; do nothing if checks or solutions are missing."""
     if not (chapter.checks.exists() and chapter.solution.exists()):
         return
     stubs = exercises_left(chapter, functions(chapter.blanks))
@@ -253,7 +253,7 @@ def _report(chapter: ChapterFiles, shorter: bool) -> int:
     result = f"faults: {count}" if count else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if not count and chapters.is_draft(chapter.folder):
-        print(f"Delete «draft = true» in {chapter.place(chapter.facts)}; `make sync` then puts it into the book.")
+        print(f"Delete `draft = true` in {chapter.place(chapter.facts)}; `make sync` then puts it into the book.")
     if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():
         print(say("check-yours", locale_language(), chapter=chapter.lesson), file=sys.stderr)
     return int(count > 0)

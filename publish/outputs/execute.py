@@ -39,7 +39,7 @@ class Failure:
 
     cell    the index of the cell
     what    "raised", "slow", "died" (the Python process ended) or "warned" (the cells after it ran all the same)
-    reason  the last lines of the error, as the page shows them; "" if there are none
+    reason  the lines of the error that the page shows; "" if there are none
     report  page, line and cell, the output so far, the traceback
     """
 
@@ -57,7 +57,7 @@ class Executed:
     seconds  how long the cells took when they ran
     made     when and with which versions they were recorded; None if they were executed on this machine
     oldest   the outputs that differ with the oldest JAX; None if not recorded, or executed on this machine
-    failure  that of the first cell that failed, if any
+    failure  the failure of the first cell that failed, if any
     """
 
     outputs: list[list[dict]]
@@ -177,7 +177,7 @@ def fresh(page: Page, root: Path) -> Executed:
             startup_timeout=STARTING,
             resources={"metadata": {"path": scratch}},
             on_cell_execute=on_start,
-            # sockets in the scratch folder, not on the network, and their list neither in the reader's home
+            # sockets are in the scratch folder, not on the network; their list is there, too, not in the reader's home
             config=Config(
                 {
                     "KernelManager": {
@@ -203,7 +203,7 @@ def fresh(page: Page, root: Path) -> Executed:
         except Exception as error:  # the kernel does not start, or its socket cannot be made
             what, why = "raised", f"{type(error).__name__}: {error}\n{files.read(aside)}"
         finally:
-            atexit.unregister(client._cleanup_kernel)  # nbclient forgets this where the kernel did not start
+            atexit.unregister(client._cleanup_kernel)  # nbclient forgets this if the kernel did not start
         why = why.replace(f"{scratch}/", "").replace(scratch, ".")
         outputs = [_tidy(c, page.cells[i].kind, scratch) for i, c in enumerate(notebook.cells)]
     failure = Failure(at, what, _last_lines(why), _report(page, notebook, at, root, what, why)) if what else None
@@ -222,7 +222,7 @@ def fresh(page: Page, root: Path) -> Executed:
 
 
 def _where(page: Page, cell, root: Path) -> str:
-    return f"{show(page.path, root)}:{cell.first + 1}: cell «{cell.name}»"
+    return f"{show(page.path, root)}:{cell.first + 1}: cell `{cell.name}`"
 
 
 def _printed(cell) -> str:
@@ -236,7 +236,7 @@ def _plain(text: str) -> str:
 
 
 def _last_lines(text: str) -> str:
-    """Return as much of the end of an error as fits on a page."""
+    """Return the lines of an error that a page shows: up to eight, or else the first four and the last three."""
     lines = [line[:300] for line in _plain(text).splitlines() if line.strip()]
     return "\n".join(lines if len(lines) <= 8 else [*lines[:4], "…", *lines[-3:]])
 
@@ -256,7 +256,7 @@ def _report(page: Page, notebook, at: int, root: Path, what: str, why: str) -> s
 def _tidy(cell, kind: str, scratch: str) -> list[dict]:
     """Make outputs the same in every run: join neighbouring streams, and remove the name of the scratch folder."""
     if kind == "program":
-        return []  # only «Writing file.py»
+        return []  # only “Writing file.py”
     kept: list[dict] = []
     for output in cell.outputs:
         output = json.loads(json.dumps(output).replace(f"{scratch}/", "").replace(scratch, "."))

@@ -1,7 +1,7 @@
 """Read book/recordings.toml, the ledger of everything that is recorded, and book/recorded.json, when it was recorded.
 
 A row says which program writes which files, and what that program needs. recorded.json has a line for each row, with a
-hash of its sources (the program and each file that it uses), and a hash of the files that it wrote.
+hash of its sources (the program and each file that it uses, without docstrings), and a hash of the files that it wrote.
 """
 
 import json
@@ -70,9 +70,9 @@ def read(root: Path) -> Ledger:
 def _row(name: str, row: dict[str, Any]) -> Row:
     known = [each.name for each in fields(Row) if each.name != "name"]
     if unknown := [key for key in row if key not in known]:
-        raise ValueError(f"[recorders.{name}] has «{unknown[0]}», which is not one of {', '.join(known)}")
+        raise ValueError(f"[recorders.{name}] has `{unknown[0]}`, which is not one of {', '.join(known)}")
     if missing := [key for key in known if key not in (*row, "also", "arguments")]:
-        raise ValueError(f"[recorders.{name}] lacks «{missing[0]}»")
+        raise ValueError(f"[recorders.{name}] lacks `{missing[0]}`")
     return Row(name, **row)
 
 
@@ -91,12 +91,14 @@ def written(row: Row, root: Path) -> dict[str, str]:
 def sources(row: Row, root: Path) -> dict[str, str]:
     """Return the sources of a row, each with a hash: recorders, lessons' programs, and the files that these use.
 
-    The files that it writes and the tools are left out.
+    The files that it writes and the tools are left out, and so are the docstrings of programs.
     """
     names = [name for name in (row.by, *row.also) if name.startswith(("lessons/", RECORDERS))]
     first = [path for name in names for path in root.glob(name)]
     reached = dependencies.reached_from(first, (root / row.writes[0]).parent, root)
-    return dependencies.sums_of({*reached} - {root / name for name in row.writes}, root)
+    paths = sorted({*reached} - {root / name for name in row.writes})
+    code = {path.relative_to(root).as_posix(): dependencies.without_docstrings(path) for path in paths}
+    return {name: dependencies.sum_of(text) for name, text in code.items()}
 
 
 def entries(root: Path) -> dict[str, Entry]:

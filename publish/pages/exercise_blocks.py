@@ -17,14 +17,14 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
     blanks, solved = root / "lessons" / chapter / "exercises.py", root / "solutions" / f"{chapter}.py"
     for path in (blanks, solved):
         if not path.exists() or name not in functions(path):
-            raise ValueError(f"exercise «{name}»: {path.relative_to(root)} has no function of that name")
+            raise ValueError(f"exercise `{name}`: {path.relative_to(root)} has no function of that name")
     path = root / "lessons" / chapter / "words.toml"
     table = _words(path.read_text("utf-8")).get(name, {}) if path.exists() else {}
-    where = f"exercise «{name}»: {path.relative_to(root)}"
+    where = f"exercise `{name}`: {path.relative_to(root)}"
     try:
         asked, language = languages.statement(functions(blanks)[name], edition)
     except KeyError:
-        raise ValueError(f"exercise «{name}»: in {blanks.relative_to(root)} it has no docstring") from None
+        raise ValueError(f"exercise `{name}`: in {blanks.relative_to(root)} it has no docstring") from None
     used = {language}
 
     def text(key: str):

@@ -81,7 +81,7 @@ def upright(markup: str) -> str:
     """Return a picture whose Chinese words at the side are set upright, one character below the other, not rotated."""
 
     def stood(m: re.Match[str]) -> str:
-        text = m[4].replace("：", " ")  # which would be turned
+        text = m[4].replace("：", " ")  # a colon would be rotated
         place = f'style="writing-mode:vertical-rl" transform="translate({m[2]} {m[3]})"'
         return f'{m[1]} text-anchor="middle" {place}>{text}</text>'
 
@@ -91,7 +91,7 @@ def upright(markup: str) -> str:
 def captioned(markup: str, data: dict, page: str, cell: str, number: int, edition: str) -> str:
     """Return a picture with number, caption and its own address, `#fig-cell-name`, the same in all editions.
 
-    data    the picture's own
+    data    the picture's own data
     number  its number among the pictures of the page
     """
     if not (data and (chapter := chapter_of(page))):

@@ -7,7 +7,7 @@ from publish import package
 from publish.page import ROOT
 from publish.pages import terms
 
-_MODULES = ("jax", "lessons", "minipod", "graphviz", "orbax", "pytest")  # of the base and of each extra in `chapters`
+_MODULES = ("jax", "lessons", "minipod", "graphviz", "orbax", "pytest")  # of the base and of the extra `chapters`
 _CODE = """
 # {needs}
 BOOK = {address!r}  # {where}

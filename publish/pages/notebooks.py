@@ -74,7 +74,7 @@ def _box(kind: str, title: str, text: str) -> str:
 
 def _fenced(text: str) -> str:
     fence = max(["```", *(run + "`" for run in re.findall("`+", text))], key=len)
-    text = re.sub("(?m)^:", "    :", text)  # closes no box
+    text = re.sub("(?m)^:", "    :", text)  # so that it closes no box
     return f"{fence}text\n{text}\n{fence}"
 
 

@@ -22,7 +22,7 @@ class Links:
     def to(self, target: str, text: str | None = None) -> str:
         """Return a Markdown link to a label or a page. ValueError for an unknown target."""
         if target not in self.titles:
-            raise ValueError(f"{self.here}: no page or label is called «{target}»")
+            raise ValueError(f"{self.here}: no page or label is called “{target}”")
         if target not in self.pages:
             return f"[{text or self.titles[target]}]({target}.ipynb)"
         page = self.pages[target]

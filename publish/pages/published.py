@@ -1,7 +1,8 @@
 """Find where the book is published; make links to its source and to services that run its notebooks.
 
-The environment says where, as in .github/workflows/book.yml, or else _config.yml. Without a repository there are no
-links. Colab and Binder open notebooks from the branch with the built pages, which also has the package.
+The address comes from the environment, as in .github/workflows/book.yml, or else from _config.yml. Without a
+repository there are no links. Colab and Binder open notebooks from the branch with the built pages, which also has
+the package.
 
 BOOK_SITE        the address of the whole site, https://someone.github.io/book
 BOOK_VERSION     the version: stable, which is released, or dev, which is on main; each has a folder
@@ -28,7 +29,7 @@ def version() -> str:
     """Return stable, dev, or empty if the book is not one of several versions. ValueError for any other word."""
     name = os.environ.get("BOOK_VERSION", "")
     if name not in ("", *VERSIONS):
-        raise ValueError(f"BOOK_VERSION is «{name}»: give {' or '.join(VERSIONS)}")
+        raise ValueError(f"BOOK_VERSION is “{name}”: give {' or '.join(VERSIONS)}")
     return name
 
 
@@ -36,7 +37,7 @@ def address() -> str:
     """Return this version's address, the folder above the editions; empty if not set. ValueError if invalid."""
     site = os.environ.get("BOOK_SITE", "").rstrip("/")
     if site and not (urlsplit(site).scheme in ("https", "http") and urlsplit(site).netloc):
-        raise ValueError(f"BOOK_SITE is «{site}»: give the address of the site, https://…")
+        raise ValueError(f"BOOK_SITE is “{site}”: give the address of the site, https://…")
     if not site:
         return _configured((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else ""
     return f"{site}/{version()}" if version() else site
@@ -78,7 +79,7 @@ def repository(root: Path = ROOT) -> Repository:
     )
     where = "BOOK_REPOSITORY" if os.environ.get("BOOK_REPOSITORY") else "_config.yml: repository.url"
     if url and not (urlsplit(url).scheme in ("https", "http") and urlsplit(url).path.strip("/")):
-        raise ValueError(f'{where} is «{url}»: give its address, https://…, or ""')
+        raise ValueError(f'{where} is “{url}”: give its address, https://…, or ""')
     built = _branch() or configured.get("published", Repository.published)
     return Repository(url, str(configured.get("branch") or Repository.branch), str(built or ""))
 

@@ -55,7 +55,7 @@ def table(sources: list[Source], edition: str) -> str:
 
 
 def _oldest(sources: list[Source], ui: dict[str, str]) -> Iterator[str]:
-    """Return links to the outputs that differ with the oldest JAX, and the pages for which that is unknown."""
+    """Yield links to the outputs that differ with the oldest JAX, and the pages for which that is unknown."""
     tried = {src.name: src.executed.oldest for src in sources if src.executed.oldest}
     if not tried:
         return

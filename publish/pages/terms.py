@@ -60,7 +60,7 @@ def exchanged(text: str) -> str:
     return text
 
 
-# the same line stands in the words of a lesson and on its page, and is asked for in several steps of a build
+# the same line is in the words of a lesson and on its page, and several steps of a build need it
 _exchanged_line = kept(exchanged)
 
 
@@ -86,7 +86,7 @@ def traditional(text: str) -> str:
 
 def with_fences(text: str):
     """Yield each line, and whether it is fenced code (a fence with a `{directive}` of prose is not)."""
-    fence, code = "", False  # the fence that is open, and whether what it holds is code
+    fence, code = "", False  # the fence that is open, and whether it contains code
     for line in text.split("\n"):
         m = _FENCE.match(line)
         if m and not fence:

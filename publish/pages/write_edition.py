@@ -1,7 +1,7 @@
-"""python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed] [--later]: write one with Jupyter Book.
+"""python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed] [--later]: write one edition.
 
-There is one process per edition, because Sphinx's message catalogues belong to the whole process; it ends when process
-PARENT does. With --later, it leaves the processor to the edition that was started first.
+It uses Jupyter Book. There is one process per edition, because Sphinx's message catalogues belong to the whole
+process; it ends when process PARENT does. With --later, it leaves the processor to the edition that was started first.
 """
 
 import gc
@@ -48,5 +48,5 @@ if __name__ == "__main__":
     die_with_parent(int(sys.argv[3]))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Sphinx would report it as a failure of the pages
     os.nice(5 if "--later" in sys.argv else 0)
-    gc.set_threshold(50_000, 20, 20)  # trees of nodes, which stay: to look for what can go takes a sixth of the time
+    gc.set_threshold(50_000, 20, 20)  # nodes of trees stay: looking for garbage would take a sixth of the time
     sys.exit(write(sys.argv[1], Path(sys.argv[2]), "--only-changed" in sys.argv))

@@ -1,6 +1,7 @@
 """python -m publish.print pdf|epub|zip|cards [--build FOLDER] [EDITION…]: make the book for offline reading, or cards.
 
-Everything is made from the pages that `make book` wrote. A published version (BOOK_VERSION) has its files there, too.
+Everything is made from the pages that `make book` wrote. For a published version (BOOK_VERSION), PDFs and EPUBs are
+also copied next to them.
 """
 
 import argparse

@@ -13,7 +13,7 @@ from grader.exercise import chapters
 from publish.page import ROOT
 from publish.pages import terms
 
-# Pages that do nothing on paper: the cover has its own place, and the explorer wants a hand.
+# Pages that are of no use on paper: the cover replaces the index, and the explorer needs a reader's input.
 LEFT_OUT = ("index", "explorer", "search")
 _NAMESPACES = {"http://www.w3.org/2000/svg": "svg", "http://www.w3.org/1998/Math/MathML": "math"}
 _GONE = {"script", "button", "input", "form", "noscript", "link", "template"}
@@ -46,7 +46,7 @@ class Article:
 
 
 def order(root: Path = ROOT) -> list[tuple[str, str]]:
-    """Yield (part, page) of the pages in _toc.yml except those left out; part: its caption in English."""
+    """Return (part, page) of the pages in _toc.yml except those left out; part: its caption in English."""
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
     pages = [(part.get("caption", ""), c["file"]) for part in toc["parts"] for c in part.get("chapters", [])]
     return [(caption, name) for caption, name in pages if name not in LEFT_OUT]
@@ -124,7 +124,7 @@ def _clean(tree: Element) -> None:
     styles = set()
     for parent, child in parents(tree):
         classes = set((child.get("class") or "").split())
-        repeated = child.tag == "style" and child.text in styles  # each picture brings the style of all
+        repeated = child.tag == "style" and child.text in styles  # each picture contains the style of all pictures
         if child.tag == "style":
             styles.add(child.text)
         if child.tag in _GONE or classes & _GONE_CLASSES or repeated:

@@ -1,4 +1,4 @@
-"""Draw a card for each chapter and for the book, which sites show for a shared link; no site takes SVG."""
+"""Draw a card for each chapter and for the book: a PNG, since sites that show cards for shared links take no SVG."""
 
 import copy
 import subprocess
@@ -13,9 +13,9 @@ from publish import files
 from publish.print import front, paper
 from publish.print.whole import LANGUAGES, XHTML, Book
 
-FOLDER = "cards"  # in that of an edition; publish/pages/editorial.py names it
+FOLDER = "cards"  # in the folder of an edition; publish/pages/editorial.py names it, too
 WIDTH, HEIGHT = 1200, 630  # pixels, as those sites ask for
-LIMIT = 120.0  # seconds for one
+LIMIT = 120.0  # seconds for one card
 STYLE = f"""
 body {{ margin: 0; width: {WIDTH}px; height: {HEIGHT}px; box-sizing: border-box; padding: 56px 60px; display: flex;
   gap: 50px; background: #fff; font-family: var(--sans); color: var(--ink);
@@ -44,7 +44,7 @@ def write(book: Book, build: Path) -> list[Path]:
 
 
 def pages(book: Book) -> Iterator[tuple[str, str]]:
-    """Return the name and XHTML of each card. A page without a picture has the book's."""
+    """Yield the name and XHTML of each card. A page without a picture gets the book's picture."""
     yield "index", _page(book, "", book.title, front.picture())
     for article in book.articles:
         if article.number:

@@ -53,7 +53,7 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
                 str(n)[1:]: 1 + (reader.get_destination_page_number(d) or 0)
                 for n, d in reader.named_destinations.items()
             }
-            if printed == numbers:  # what it says is where it is
+            if printed == numbers:  # the page numbers in it are correct
                 break
             numbers = printed
         _name_bookmarks(made, _headings(source))
@@ -130,12 +130,12 @@ def style(book: Book) -> str:
 
 
 def sheets() -> str:
-    """Return the style sheets of paper."""
+    """Return the style sheets for paper."""
     return "\n".join((HERE / name).read_text("utf-8") for name in ("common.css", "paper.css"))
 
 
 def _quoted(text: str) -> str:
-    """Return a string of CSS."""
+    """Return a text as a string of CSS."""
     return json.dumps(text, ensure_ascii=False)
 
 

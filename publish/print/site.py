@@ -47,7 +47,7 @@ def gathered(html: Path, editions: list[str]) -> dict[str, bytes]:
             content[name] = switch.sub("", content[name].decode()).encode()
     with tempfile.TemporaryDirectory(
         prefix="site-"
-    ) as scratch:  # the page that leads to the languages, for these alone
+    ) as scratch:  # the page that links to the editions, with these alone
         for edition in editions:
             files.write(Path(scratch, edition, "index.html"), "")
         beside_editions.write_root_page(Path(scratch))

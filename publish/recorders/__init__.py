@@ -1,4 +1,4 @@
-"""Programs that record what not every machine can do: Slurm, hosts, a GPU, other people's libraries.
+"""Record what not every machine can run: programs under Slurm, on hosts, on a GPU, with other people's libraries.
 
 `make record WHAT=ch16_night` runs one of them, by its row of book/recordings.toml. They write files of the lessons, and
 are for maintainers: no lesson imports them, and the package that readers install has none of them.
@@ -14,7 +14,7 @@ LESSONS = ROOT / "lessons"
 
 
 def save(file: Path, recorded: object, indent: int | None = 1) -> None:
-    """Write it as JSON."""
+    """Write `recorded` to a file as JSON."""
     file.write_text(json.dumps(recorded, indent=indent, ensure_ascii=False) + "\n", "utf-8")
 
 
@@ -23,5 +23,5 @@ def today() -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Which are installed here."""
+    """Return the versions of these packages that are installed here."""
     return {name: version(name) for name in packages}

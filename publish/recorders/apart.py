@@ -1,6 +1,6 @@
-"""python apart.py PROGRAM …: runs it, and what it prints goes to a file that is
-named after the process, PROCESS.out. Gloo writes into the lines of standard
-output, piece by piece."""
+"""python apart.py PROGRAM …: run a program and write what it prints to a file that
+is named after the process, PROCESS.out, because Gloo writes into the lines of
+standard output, piece by piece."""
 
 import os
 import runpy

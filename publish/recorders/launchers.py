@@ -1,6 +1,6 @@
-"""Chapter 14's ways to start a program that can be tried on one machine: each is given a program, and returns what each
-of two processes printed (`apart.py`). They work in the current folder, which is to be a scratch one. Linux; all but two
-need root."""
+"""Start a program in those ways of chapter 14 that can be tried on one machine. Each function takes a program and
+returns what each of two processes printed (`apart.py`). They work in the current folder, which should be a scratch one,
+and need Linux; all but two need root."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ GKE = {  # what GKE sets for two hosts, and what stands for their TPUs here
 
 
 class Ended(NamedTuple):
-    """Commands that ran at once: their exit codes, what they wrote to standard output, and to standard error."""
+    """The exit codes of commands that ran at once, and what they wrote to standard output and to standard error."""
 
     codes: list[int]
     out: str
@@ -45,7 +45,7 @@ class Ended(NamedTuple):
 
 
 def environment(*folders: Path) -> dict[str, str]:
-    """Ours, without what launchers set; `python` is this Python, commands in `folders` first."""
+    """Return our environment without launchers' variables; `python` is this Python, `folders` come first on PATH."""
     prefixes = ("JAX_", "XLA_", "MINIPOD_", "SLURM_", "OMPI_", "PYTHON")
     env = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     path = [*map(str, folders), str(Path(sys.executable).parent), env["PATH"]]
@@ -53,12 +53,12 @@ def environment(*folders: Path) -> dict[str, str]:
 
 
 def minipod_run(program: str) -> Run:
-    """`minipod run`."""
+    """Run a program with `minipod run`."""
     return cluster.run(program, processes=2, devices=4, limit=LIMIT)
 
 
 def by_slurm(program: str, count: int) -> Run:
-    """`sbatch two_processes.sbatch` on a Slurm of `count` hosts, two nodes."""
+    """Run a program with `sbatch two_processes.sbatch` on a Slurm of `count` hosts and two nodes."""
     with slurm.cluster(hosts=count) as here:
         began = time.monotonic()
         job = here.submit(HERE / "two_processes.sbatch", APART, program, env=environment())
@@ -69,14 +69,14 @@ def by_slurm(program: str, count: int) -> Run:
 
 
 def by_mpirun(program: str, prefix: Path | None = None) -> Run:
-    """Open MPI's mpirun: this machine's, or the one installed in `prefix`."""
+    """Run a program with Open MPI's mpirun: this machine's, or the one installed in `prefix`."""
     began = time.monotonic()
     done = with_mpi(["sh", str(HERE / "two_processes.mpirun.sh"), str(APART), program], prefix)
     return _run([done.returncode], time.monotonic() - began, done.stdout + done.stderr)
 
 
 def with_mpi(command: list[str], prefix: Path | None = None, crowd: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a command with this mpirun first on its PATH. crowd: there may be more processes than cores."""
+    """Run a command with this mpirun first on its PATH. crowd: whether there may be more processes than cores."""
     env = environment(*([prefix / "bin"] if prefix else [])) | ROOT_MAY
     if crowd:
         env |= CROWD
@@ -87,20 +87,20 @@ def with_mpi(command: list[str], prefix: Path | None = None, crowd: bool = True)
 
 
 def with_gke_variables(program: str) -> Run:
-    """A process on each of two hosts, with the variables that GKE sets."""
+    """Run a program in a process on each of two hosts, with the variables that GKE sets."""
     envs = [environment() | DEVICES | GKE | {"TPU_WORKER_ID": str(i)} for i in (0, 1)]
     return _on_hosts([["python", str(APART), program]] * 2, envs)
 
 
 def by_hand(program: str) -> Run:
-    """`by_hand.sh` on each of two hosts."""
+    """Run a program with `by_hand.sh` on each of two hosts."""
     script = ["sh", str(HERE / "by_hand.sh"), "host0:7777", "2"]
     commands = [[*script, str(i), str(APART), program] for i in (0, 1)]
     return _on_hosts(commands, [environment() | DEVICES] * 2)
 
 
 def install_open_mpi_5(folder: Path) -> Path:
-    """Open MPI 5 and mpi4py from PyPI, beside the system's Open MPI 4."""
+    """Install Open MPI 5 and mpi4py from PyPI, next to the system's Open MPI 4, and return their folder."""
     prefix = folder / "openmpi5"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     versions = ["--constraint", str(ROOT / "constraints.txt")]
@@ -110,7 +110,7 @@ def install_open_mpi_5(folder: Path) -> Path:
 
 
 def why_no_mpirun_4() -> str | None:
-    """Why Open MPI 4 cannot be tried here; None if it can."""
+    """Return why Open MPI 4 cannot be tried here; None if it can."""
     if shutil.which("mpirun") is None:
         return "mpirun is not installed: apt install openmpi-bin"
     first = first_line("mpirun", "--version")
@@ -118,13 +118,13 @@ def why_no_mpirun_4() -> str | None:
 
 
 def first_line(*command: str) -> str:
-    """That it prints."""
+    """Return the first line that a command prints."""
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.partition("\n")[0]
 
 
 def launchers(prefix: Path) -> dict[str, Callable[[str], Run]]:
-    """Every launcher by its name. prefix: what `install_open_mpi_5` gave."""
+    """Return every launcher by its name. prefix: the folder that `install_open_mpi_5` returned."""
     return {
         "minipod run": minipod_run,
         "Slurm, one host": lambda program: by_slurm(program, 1),
@@ -137,7 +137,7 @@ def launchers(prefix: Path) -> dict[str, Callable[[str], Run]]:
 
 
 def on_hosts(commands: list[list[str]], envs: list[dict[str, str]]) -> tuple[list[int], str]:
-    """One command on each of two hosts, at once: exit codes, and all that they printed."""
+    """Run one command on each of two hosts, at once; return their exit codes and everything that they printed."""
     folder = f"--wdns={os.getcwd()}"
     with hosts.lab(2) as lab:
         enter = [[*namespaces.enter(pid, *namespaces.OWN), folder] for pid in lab.pids]
@@ -146,7 +146,7 @@ def on_hosts(commands: list[list[str]], envs: list[dict[str, str]]) -> tuple[lis
 
 
 def left_running(program: str, seconds: float) -> list[int]:
-    """The processes that have this program in their command line; none, if all end within `seconds`."""
+    """Return the processes with this program in their command line after `seconds`; none if all have ended by then."""
     end = time.monotonic() + seconds
     while True:
         processes = psutil.process_iter(["cmdline"])
@@ -163,7 +163,7 @@ def _on_hosts(commands: list[list[str]], envs: list[dict[str, str]]) -> Run:
 
 
 def _together(commands: Sequence[list[str]], envs: Sequence[dict[str, str]]) -> Ended:
-    """Run all at once, none longer than LIMIT."""
+    """Run all commands at once, each for at most LIMIT seconds."""
     with contextlib.ExitStack() as held:
         processes = []
         for command, env in zip(commands, envs, strict=True):
@@ -184,7 +184,7 @@ def _together(commands: Sequence[list[str]], envs: Sequence[dict[str, str]]) -> 
 
 
 def _run(codes: list[int], seconds: float, log: str) -> Run:
-    """The processes' own lines, from the files that apart.py wrote; the whole log is the failure, if any."""
+    """Return the processes' own lines, from the files that apart.py wrote; the whole log is the failure, if any."""
     files = [Path(f"{i}.out") for i in (0, 1)]
     outputs = [file.read_text("utf-8") if file.exists() else "" for file in files]
     for file in files:  # the next run may write only one of them

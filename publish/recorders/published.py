@@ -1,9 +1,9 @@
-"""Plans of programs for which others have published the time of a step; chapter 15 has both in `published.json`.
+"""Plan programs for which others have published the time of a step; chapter 15 has both in `published.json`.
 
     python -m publish.recorders.published CHECKOUT TEXTS [KEY ...]
 
-CHECKOUT is a copy of github.com/jax-ml/jax-llm-examples, whose programs are used as they are. TEXTS is a folder where
-what is compiled is kept: a program takes 0.5 to 5 minutes. Without keys, all of them.
+CHECKOUT is a copy of github.com/jax-ml/jax-llm-examples, whose programs are used as they are. TEXTS is a folder that
+keeps the compiled programs, because compiling one takes 0.5 to 5 minutes. Without keys, all programs are planned.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ from minipod.traffic import time_model
 from publish.recorders import LESSONS, save, today
 
 REPOSITORY = "github.com/jax-ml/jax-llm-examples"
-PROMPT = 512  # not printed; of powers of two the longest whose products take less at peak than was measured
+PROMPT = 512  # not published: the longest power of two whose products at peak take less time than was measured
 CYCLE = 1 / 1.5e9  # of a v5e: 1.97e14 FLOP/s of four units of 128 × 128 products (jax-ml.github.io/scaling-book/tpus)
 WHOLE_CACHE = "attention without their kernel, which reads only the filled part of the cache: all of it is read"
 PLAIN = "attention without their kernel: its scores go through memory"
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 def rows() -> dict[str, Row]:
-    """All of them, each with a key."""
+    """Return all of these lines, each with a key."""
     every = []
     for mesh, first in (((1, 8, 2), 73), ((2, 8, 1), 90)):
         cells = [(b, n) for b in (8, 16, 32) for n in (2048, 4096, 8192)] + [(64, 2048), (64, 4096), (128, 2048)]
@@ -72,7 +72,7 @@ def rows() -> dict[str, Row]:
 
 
 def published(checkout, model, batch, length, kind, line):
-    """Seconds, as that line of the README prints them."""
+    """Return the seconds that this line of the README gives."""
     cells = [
         c.strip().strip("*") for c in (checkout / model / "README.md").read_text().splitlines()[line - 1].split("|")
     ]
@@ -83,7 +83,7 @@ def published(checkout, model, batch, length, kind, line):
 
 
 def program(checkout, model, shape, batch, length, kind):
-    """Their program and its arguments: (slice, mesh, function, arguments)."""
+    """Return their program and its arguments: (slice, mesh, function, arguments)."""
     sys.path.insert(0, str(checkout / model))
     sys.modules.setdefault("tqdm", types.SimpleNamespace(tqdm=lambda each, *_, **__: each))  # type: ignore[arg-type]
     vars(pltpu).setdefault("repeat", lambda x, n, axis: jnp.concatenate([x] * n, axis))
@@ -126,7 +126,7 @@ def _function(theirs, mesh, config, kind, batch, weights, state) -> tuple[Any, t
     if kind == "decode":
         step = jax.jit(lambda t, w, c: theirs.decode_step(t, w, c, config), donate_argnums=2)
         return step, (tokens(1, None, None), weights, state)
-    if kind == "kernel":  # as their decode_step, but that the rows of tokens are named as the kernel wants them
+    if kind == "kernel":  # as their decode_step, but with the rows of tokens sharded as the kernel needs them
 
         def decode(t, segments, w, c):
             logits, c = theirs.forward(t, segments, w, config, c)
@@ -141,7 +141,7 @@ def _function(theirs, mesh, config, kind, batch, weights, state) -> tuple[Any, t
 
 
 def compiled(checkout, texts, key, row):
-    """The text; the slice, and the mesh's devices by number. Compiled where it is not kept."""
+    """Return a compiled program's text, and its slice and mesh; compile it if it is not in `texts`."""
     kept, where = texts / f"{key}.hlo.gz", texts / f"{key}.json"
     if not kept.exists():
         on, mesh, function, arguments = program(checkout, *row[:-1])
@@ -156,7 +156,7 @@ def compiled(checkout, texts, key, row):
 
 
 def figures(hlo, where):
-    """Seconds: the three alone, and by the schedule; what had no figure, and how it was counted."""
+    """Return seconds, the three alone and by the schedule, and what had no figure, with how it was counted."""
     by_number = {device.id: device for device in pods.devices(where["slice"])}
     laid = np.array([by_number[i] for i in where["ids"]], dtype=object).reshape([*where["axes"].values()])
     mesh, has = Mesh(laid, tuple(where["axes"])), chip(slice_of(where["slice"]).generation.chip)

@@ -1,6 +1,6 @@
-"""Chapter 23's programs in PyTorch: ddp.json and start.npz.
+"""Record chapter 23's programs in PyTorch: ddp.json and start.npz.
 
-In the book's environment, with the bin/ of another one on PATH that has torchrun (`pip install torch numpy`).
+Run it in the book's environment, with torchrun from a different one on PATH (`pip install torch numpy`).
 """
 
 import json
@@ -25,7 +25,7 @@ RUNS = {  # of ddp.py: a name, and its options
 
 
 def torchrun(program: str, *options: str, processes: int = 2) -> str:
-    """What a program prints under torchrun."""
+    """Return what a program prints under torchrun."""
     command = ["torchrun", "--standalone", f"--nproc-per-node={processes}", str(HERE / program), *options]
     env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("PYTHONPATH", None)
@@ -37,7 +37,7 @@ def torchrun(program: str, *options: str, processes: int = 2) -> str:
 
 
 def record() -> dict[str, Any]:
-    """What it prints, its losses and the order of its rows; start.npz is written, too."""
+    """Return what ddp.py prints, its losses and the order of its rows; write start.npz, too."""
     with tempfile.TemporaryDirectory() as folder:
 
         def written(name: str) -> Any:

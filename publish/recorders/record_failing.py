@@ -1,9 +1,9 @@
-"""Chapter 14: every way to fail under every launcher, several times: failing.json. As root, half an hour.
+"""Record every way to fail under every launcher of chapter 14, several times: failing.json. As root, in half an hour.
 
     record_failing.py [LAUNCHER…]
 
-Of each the seconds until all processes have ended, the status that a script sees, and in how many of the tries the log
-says why; none may leave a process.
+For each way it records the seconds until all processes have ended, the status that a script sees, and in how many tries
+the log gives the reason. It stops if a process is left.
 """
 
 import json
@@ -69,7 +69,7 @@ def gpu_box(way: str) -> tuple[int, str]:
 
 
 def tried(once: Try, way: str, times: int) -> dict[str, Any]:
-    """What became of so many tries; raises where a process is left."""
+    """Try a way to fail so many times, and return the results. SystemExit if a process is left."""
     seconds, codes, named = [], [], 0
     for _ in range(times):
         began = time.monotonic()
@@ -85,7 +85,7 @@ def tried(once: Try, way: str, times: int) -> dict[str, Any]:
 
 
 def record(names: list[str]) -> None:
-    """Under all launchers, or only under those that are named; failing.json is written after each way."""
+    """Record all launchers, or only those that are named; failing.json is written after each launcher."""
     file = HERE / "failing.json"
     recorded = json.loads(file.read_text("utf-8")) if file.exists() else {}
     prefix = launchers.install_open_mpi_5(Path.cwd())

@@ -1,5 +1,5 @@
-"""Chapter 12's faults as JAX has them by default, without limits, and how long they take: recorded.json, in twenty
-minutes; nothing else should run."""
+"""Record how chapter 12's faults go with JAX's default timeouts instead of ours, and how long they take: recorded.json,
+in twenty minutes; nothing else should run."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def faults() -> dict[str, Any]:
 
 
 def record(fault: Fault) -> dict[str, Any]:
-    """How it goes by default: seconds, exit codes, the last line printed."""
+    """Return how a fault goes by default: seconds, exit codes, and the last line of each process."""
     with tempfile.TemporaryDirectory() as folder:
         logs = [open(f"{folder}/{i}", "w+") for i in (0, 1)]
         address, began = f"127.0.0.1:{free_port()}", time.monotonic()

@@ -1,7 +1,7 @@
-"""Chapter 20: decode with the 8B model on one real GPU: how long it takes, and where the time goes: gpu.json.
+"""Record how long chapter 20's decode with the 8B model takes on one real GPU, and where the time goes: gpu.json.
 
-On a machine with a GPU of 80 GB and JAX for it. The weights are random: the time does not depend on them.
-`record_gpu.py small` tries it on any machine, and writes nothing.
+It needs a GPU of 80 GB and JAX for it. The weights are random, because the time does not depend on them.
+`record_gpu.py small` tries it on any machine and writes nothing.
 """
 
 import math
@@ -34,7 +34,7 @@ def filled(key, shape, size):
 
 
 def weights(s, int8):
-    """One array after the other, so that float32 never holds them all."""
+    """Make the weights one array after the other, so that never all of them exist in float32."""
     key, made = jax.random.key(0), {}
     for name, (shape, _, axes) in shapes(s).items():
         key, this = jax.random.split(key)
@@ -46,7 +46,7 @@ def weights(s, int8):
 
 
 def lowered(step, args, loop):
-    """loop: over the layers, as written; else the layers one after another."""
+    """Lower a step. loop: whether the layers are in a loop, as written, or one after another."""
     if loop:
         return step.lower(*args)
     with mock.patch("jax.lax.scan", partial(jax.lax.scan, unroll=True)):
@@ -54,7 +54,7 @@ def lowered(step, args, loop):
 
 
 def seconds(step, tokens, first, w, cache):
-    """Of one step, its cache donated from one to the next."""
+    """Return the seconds of one step; each step donates its cache to the next."""
 
     def run(steps, cache):
         for _ in range(steps):
@@ -68,7 +68,7 @@ def seconds(step, tokens, first, w, cache):
 
 
 def row(s, mesh, w, way, int8, batch, room, prompt):
-    """One measured step: `prompt` tokens of each of `batch` sequences, the last of them at the end of a cache with
+    """Measure one step: `prompt` tokens of each of `batch` sequences, the last of them at the end of a cache with
     `room` positions."""
     cache = empty(s, batch, room, int8, jnp.bfloat16)
     step = program(s, mesh, "heads", int8)
@@ -107,7 +107,7 @@ def rows(s, mesh, batches, room):
 
 
 def longest(s, mesh, batch, room):
-    """The kernels that one step spends its time in, of three programs: name, times, seconds."""
+    """Return the kernels in which one step spends most time, for three programs: name, calls, seconds."""
     kernels = {}
     for way, int8 in ("loop", False), ("unrolled", False), ("unrolled", True):
         w = weights(s, int8)

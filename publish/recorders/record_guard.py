@@ -1,5 +1,5 @@
-"""What a watched call costs in 2 to 16 processes of one device each: guard_costs.json, in two minutes; nothing else
-should run."""
+"""Record what a watched call costs in 2 to 16 processes of one device each: guard_costs.json, in two minutes;
+nothing else should run."""
 
 import os
 import re
@@ -11,7 +11,7 @@ HERE = LESSONS / "ch12_pitfalls"
 
 
 def cost(processes: int) -> dict[str, float]:
-    """Milliseconds of a sum, plain and watched: medians of fifty."""
+    """Return the milliseconds of a sum, plain and watched: medians of fifty."""
     done = cluster.run(HERE / "guard_cost.py", processes=processes, devices=1, limit=300.0)
     plain, watched = map(float, re.findall(r"([\d.]+) ms", done.outputs[0]))
     return {"processes": processes, "plain": plain, "watched": watched}

@@ -1,4 +1,4 @@
-"""Chapter 12: a process of many goes wrong, and what all of them leave behind: incidents.json, in eight minutes."""
+"""Record what all processes leave behind when one goes wrong, for chapter 12: incidents.json, in eight minutes."""
 
 import os
 import re
@@ -41,14 +41,14 @@ MARKS = {  # how the line begins that is to be found
 
 
 def incidents() -> dict[str, Any]:
-    """Real runs of incident.py, two devices a process."""
+    """Return records of real runs of incident.py, with two devices per process."""
     with ThreadPoolExecutor(2) as pool:
         recorded = list(pool.map(lambda planted: record(*planted), PLANTED))
     return versions("jax") | {"date": today(), "cores": os.cpu_count(), "incidents": recorded}
 
 
 def record(fault: str, process: int, step: int, processes: int) -> dict[str, Any]:
-    """The reports of one run, and the process and the line that they should lead to."""
+    """Return the reports of one run, and the process and the line to which they should lead."""
     program = HERE / "incident.py"
     arguments = fault, str(process), str(step)
     done = cluster.run(program, *arguments, processes=processes, devices=2, limit=LIMIT, check=False)
@@ -65,7 +65,7 @@ def record(fault: str, process: int, step: int, processes: int) -> dict[str, Any
 
 
 def shorter(text: str) -> str:
-    """Without the launcher's frames, addresses of threads and folders; JAX's frames stay."""
+    """Remove the launcher's frames, addresses of threads and folders from a text; JAX's frames stay."""
     text = re.sub(r'  File "[^"]*(/minipod/|<frozen)[^\n]*\n', "", text)
     text = re.sub(r"Thread 0x\w+ ", "Thread ", text)
     text = re.sub(r'"[^"]*-packages/', '"', text)

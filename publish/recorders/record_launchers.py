@@ -1,5 +1,5 @@
-"""Chapter 14: five programs of chapter 10 under every launcher, what JAX takes from each launcher's variables, and what
-goes wrong: launched.json, in ten minutes.
+"""Record chapter 14's launchers: five programs of chapter 10 under each, what JAX takes from each launcher's variables,
+and what goes wrong: launched.json, in ten minutes.
 
     record_launchers.py [programs] [assumed] [faults]
 """
@@ -27,7 +27,7 @@ PROGRAMS = ("hello", "all_sum", "psum_pmap", "psum_shard_map", "print_global")
 
 
 def versions(prefix: Path) -> dict[str, str]:
-    """Of everything that took part."""
+    """Return the versions of everything that took part, with the date and the load."""
     mpi4 = first_line("mpirun", "--version")
     mpi5 = first_line(str(prefix / "bin/mpirun"), "--version")
     return {
@@ -43,7 +43,7 @@ def versions(prefix: Path) -> dict[str, str]:
 
 
 def programs(prefix: Path) -> dict[str, dict[str, Any]]:
-    """{launcher: {program: what each process printed, and the seconds}}."""
+    """Return {launcher: {program: what each process printed, and the seconds}}."""
     printed: dict[str, dict[str, Any]] = {}
     for name, run in launchers.launchers(prefix).items():
         printed[name] = {}
@@ -58,9 +58,9 @@ def programs(prefix: Path) -> dict[str, dict[str, Any]]:
 
 
 def assumed(prefix: Path) -> dict[str, Any]:
-    """{launcher: of each process its variables, and what JAX takes from them}.
+    """Return {launcher: for each process, its variables and what JAX takes from them}.
 
-    Two processes on each of two nodes, as with one process a GPU.
+    Slurm starts one process on each of two nodes, then two, as with one process per GPU.
     """
     look = ["python", str(HERE / "assumed.py")]
     env = launchers.environment()
@@ -80,7 +80,7 @@ def assumed(prefix: Path) -> dict[str, Any]:
 
 
 def faults(prefix: Path) -> dict[str, Any]:
-    """{what is wrong: the command, its exit code, seconds, what was said}."""
+    """Return {what is wrong: the command, its exit code, the seconds, what was printed}."""
     env = launchers.environment()
     env |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "4"}
     bare = {**env, "JAX_INITIALIZATION": "20"}
@@ -160,7 +160,7 @@ def faults(prefix: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _beside(here: slurm.Slurm, command: list[str], env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """Another job beside ours: it has said that it is up."""
+    """Run another job at the same time as ours; the block begins when it has printed that it is up."""
     other = here.start(*command, env=env)
     try:
         assert other.stdout
@@ -177,12 +177,12 @@ def _json_lines(text: str) -> list[dict[str, Any]]:
 
 
 def _short(command: tuple[str, ...]) -> str:
-    """Without our folders."""
+    """Return a command without our folders."""
     return " ".join(command).replace(f"{HERE}/", "").replace(f"{LESSON}/", "")
 
 
 def _short_lines(text: str) -> list[str]:
-    """What was said without the C++ stacks, our folders, and gloo's lines."""
+    """Return the lines of a text without C++ stacks, our folders, and Gloo's lines."""
     kept = []
     for line in text.splitlines():
         if " @   " in line or "[Gloo]" in line or not line.strip(" :0123"):
@@ -194,7 +194,7 @@ def _short_lines(text: str) -> list[str]:
 
 
 def main() -> None:
-    """Everything, or only the parts that are named: programs assumed faults."""
+    """Record everything, or only the parts that are named: programs, assumed, faults."""
     if reason := slurm.why_not() or launchers.why_no_mpirun_4():
         raise SystemExit(reason)
     file = HERE / "launched.json"

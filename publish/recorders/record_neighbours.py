@@ -1,6 +1,6 @@
-"""Chapter 14's programs that need more than this book installs: neighbours.json, what each of them printed.
+"""Record what those programs of chapter 14 print that need more than this book installs: neighbours.json.
 
-In an environment that has `.[neighbours]` (flax, dm-haiku, mpi4jax) and with Open MPI's mpirun.
+It needs an environment with `.[neighbours]` (flax, dm-haiku) and mpi4jax, and Open MPI's mpirun.
 """
 
 import os
@@ -17,7 +17,7 @@ MPIRUN = "mpirun -n 2 --allow-run-as-root --oversubscribe --tag-output --timeout
 
 
 def by_mpirun(program: str) -> list[str]:
-    """What each of two processes prints, started by Open MPI's mpirun."""
+    """Return what each of two processes prints if Open MPI's mpirun starts them."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | {"JAX_PLATFORMS": "cpu"}
     command = ["timeout", "-k", "5", "120", *MPIRUN, sys.executable, str(HERE / program)]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
@@ -29,7 +29,7 @@ def by_mpirun(program: str) -> list[str]:
 
 
 def record() -> dict[str, Any]:
-    """Versions, the date, and what every program printed, by process."""
+    """Return the versions, the date, and what every program printed, by process."""
     mpirun = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
     printed = {name: run(str(HERE / name), processes=2, devices=4, limit=120).outputs for name in STEPS}
     return {

@@ -1,11 +1,11 @@
-"""Chapter 16: nights under a real Slurm, whose daemons run on two pretend hosts of this machine. As root.
+"""Record nights of chapter 16 under a real Slurm, whose daemons run on two simulated hosts of this machine. As root.
 
     record_night.py night     night.json, in four minutes: one night that is quiet, and two that are not
     record_night.py endings   endings.json, in eight minutes: three nights, and what the job's script decides
 
-«same» is preempted by an urgent job, then one of its processes is killed; it goes on with two processes of four devices
-each time. «moved» is cancelled twice and goes on with four processes of two devices, then with one of one. «often» is
-preempted nine times, «limit» comes near the end of its job's time, in «full» the disk of process 1 is full.
+`same` is preempted by an urgent job, then one of its processes is killed; it goes on with two processes of four devices
+each time. `moved` is cancelled twice and goes on with four processes of two devices, then with one of one. `often` is
+preempted nine times, `limit` comes close to its job's time limit, and in `full` the disk of process 1 is full.
 """
 
 import contextlib
@@ -35,17 +35,17 @@ URGENT = "#!/bin/sh\nsrun sleep 3\n"
 
 
 def night() -> dict[str, Any]:
-    """Three nights: of each its losses, its starts, its job's output."""
+    """Return three nights: for each its losses, its starts and its job's output."""
     return recorded(whole, same, moved)
 
 
 def endings() -> dict[str, Any]:
-    """Three nights: of each the first and last step of each start, its job's output, how the job ended."""
+    """Return three nights: for each the first and last step of each start, its job's output, and how the job ended."""
     return recorded(often, limit, full)
 
 
 def recorded(*nights: Night) -> dict[str, Any]:
-    """What each of these gives, by its name; when, and with what."""
+    """Run these nights and return their results by name, with the date and the versions."""
     with slurm.cluster(hosts=2, grace=60) as cluster:
         results = {night.__name__: night(cluster) for night in nights}
         number = cluster.run("srun", "--version").stdout.split()[1]
@@ -53,13 +53,13 @@ def recorded(*nights: Night) -> dict[str, Any]:
 
 
 def whole(cluster: Slurm) -> dict[str, Any]:
-    """Nothing happens."""
+    """Run a night in which nothing happens."""
     wait_for_end(cluster, submit(cluster, "whole", 4))
     return history("whole")
 
 
 def same(cluster: Slurm) -> dict[str, Any]:
-    """Preempted, then killed; the same job, requeued each time."""
+    """Run a night that is preempted, then killed; the same job is requeued each time."""
     job = submit(cluster, "same", 4)
     until(lambda: step_of("same") >= 25, "step 25")
     preempt(cluster)
@@ -71,7 +71,7 @@ def same(cluster: Slurm) -> dict[str, Any]:
 
 
 def moved(cluster: Slurm) -> dict[str, Any]:
-    """Cancelled twice; each time another job goes on in the same folder."""
+    """Run a night that is cancelled twice; each time another job goes on in the same folder."""
     legs = [(4, (), 25), (2, ("--ntasks-per-node=2",), 55), (1, ("--nodes=1",), STEPS)]
     for turn, (devices, shape, goal) in enumerate(legs, 1):
         job = submit(cluster, "moved", devices, *shape)
@@ -84,7 +84,7 @@ def moved(cluster: Slurm) -> dict[str, Any]:
 
 
 def often(cluster: Slurm) -> dict[str, Any]:
-    """Preempted, and requeued, time after time."""
+    """Run a night that is preempted and requeued time after time."""
     job = submit(cluster, "often", 4, steps=OFTEN)
     for turn in range(1, TIMES + 1):
         until(lambda turn=turn: starts_of("often") == turn, f"start {turn}")
@@ -94,14 +94,14 @@ def often(cluster: Slurm) -> dict[str, Any]:
 
 
 def limit(cluster: Slurm) -> dict[str, Any]:
-    """Too long for the job's two minutes."""
+    """Run a night that is too long for its job's two minutes."""
     job = submit(cluster, "limit", 4, "--time=2", "--signal=TERM@20", steps=LIMIT)
     wait_for_end(cluster, job, 600)
     return summary(cluster, job, "limit")
 
 
 def full(cluster: Slurm) -> dict[str, Any]:
-    """The disk of one process is full."""
+    """Run a night in which the disk of one process is full."""
     prolog = Path("prolog.sh").absolute()
     fault = '[ "$SLURM_PROCID" = 1 ] && echo export NIGHT_FAULT=FULL@33'
     prolog.write_text(f"#!/bin/sh\n{fault}\nexit 0\n")
@@ -112,7 +112,7 @@ def full(cluster: Slurm) -> dict[str, Any]:
 
 
 def preempt(cluster: Slurm) -> None:
-    """An urgent job wants all nodes."""
+    """Submit an urgent job that needs all nodes."""
     Path("urgent.sbatch").write_text(URGENT)
     urgent = ("--partition=urgent", "--nodes=2", "--exclusive")
     cluster.submit(*urgent, "--output=urgent.out", "urgent.sbatch")
@@ -121,7 +121,7 @@ def preempt(cluster: Slurm) -> None:
 def submit(
     cluster: Slurm, name: str, devices: int, *shape: str, steps: int = STEPS, more: Mapping[str, str] = {}
 ) -> int:
-    """Hand the night in as a reader would; a step takes 0.1 s longer, so that there is time to strike."""
+    """Submit the night as a reader would; a step takes 0.1 s longer, so that there is time to interfere."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MINIPOD_")}
     env |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices)}
     env |= {"NIGHT_FAULT": "SLOW@1", "PYTHONPATH": str(ROOT)}
@@ -131,7 +131,7 @@ def submit(
 
 
 def wait_for_end(cluster: Slurm, job: int, seconds: float = 120) -> None:
-    """Of a job that may be requeued on its way."""
+    """Wait for the end of a job that may be requeued before."""
     ends = "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT"
     until(lambda: cluster.job(job).get("JobState") in ends, f"the end of job {job}", seconds)
 
@@ -159,7 +159,7 @@ def starts_of(name: str) -> int:
 
 
 def process_of(number: str, name: str) -> int:
-    """The pid of a night's process, by its number within the job's step."""
+    """Return the pid of a night's process, by its number within the job's step."""
     wanted = f"SLURM_PROCID={number}".encode()
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -171,7 +171,7 @@ def process_of(number: str, name: str) -> int:
 
 
 def history(name: str) -> dict[str, Any]:
-    """What stays of a night: losses, (seconds, step) of each start, output."""
+    """Return what remains of a night: losses, (seconds, step) of each start, output."""
     log = [entry for entry in log_of(name) if entry[4].startswith("loss 0")]
     first = log[0][2]
     starts: dict[int, list[tuple[float, int]]] = {}
@@ -187,14 +187,14 @@ def history(name: str) -> dict[str, Any]:
 
 
 def summary(cluster: Slurm, job: int, name: str) -> dict[str, Any]:
-    """The first and last step of each start, output, and how the job ended."""
+    """Return the first and last step of each start, the output, and how the job ended."""
     night, ended = history(name), cluster.job(job)
     starts = [[start[0][1], start[-1][1]] for start in night["starts"]]
     return {"starts": starts, "output": night["output"], "job": [ended["JobState"], ended["ExitCode"]]}
 
 
 def prepare(folder: Path) -> None:
-    """The night's files and its data, as a reader has them on a cluster."""
+    """Copy the night's files and write its data, as a reader has them on a cluster."""
     for path in (*HERE.glob("*.py"), HERE / "night.sbatch"):
         shutil.copy(path, folder)
     subprocess.run([sys.executable, str(HERE / "write_data.py")], cwd=folder, check=True)

@@ -1,4 +1,4 @@
-"""Chapter 23's program in Flax with Grain: nnx.json, its losses. In an environment that has flax, grain and optax."""
+"""Record the losses of chapter 23's program in Flax with Grain: nnx.json. It needs flax, grain and optax."""
 
 import json
 import os

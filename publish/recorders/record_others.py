@@ -1,10 +1,10 @@
-"""Plans of programs that other people wrote, or that stand on their libraries.
+"""Record plans of programs that other people wrote, or that use their libraries.
 
 record_others.py yours    ch15_pods/yours.json, in an environment with libtpu, flax, equinox, optax and maxtext
 record_others.py theirs   ch20_serving/theirs.json, two decoders of github.com/jax-ml/jax-llm-examples: with libtpu and
                           tqdm, and PYTHONPATH=COPY/llama3:COPY/qwen3, where COPY is a copy of their repository
 
-A test plans those again whose libraries are there, and compares.
+A test plans those programs again whose libraries are installed, and compares.
 """
 
 import json
@@ -39,7 +39,7 @@ THEIRS = {
 
 
 def planned(file: str) -> dict[str, Any]:
-    """What `minipod plan --json` prints of one of these."""
+    """Return what `minipod plan --json` prints for one of these files."""
     program = (YOURS | THEIRS)[file]
     command = [sys.executable, "-m", "minipod", "plan", "--json", "--again", "--limit", "900"]
     command += [f"{LESSONS / file}:program", "--on", program.on, *program.options]
@@ -51,7 +51,7 @@ def planned(file: str) -> dict[str, Any]:
 
 
 def yours() -> dict[str, Any]:
-    """Of each its plan, and the versions of what it stands on."""
+    """Return for each program its plan, and the versions of the packages that it uses."""
     return {
         file.rpartition("/")[2]: {
             "versions": versions(*dict.fromkeys((program.library, "jax", "libtpu"))),

@@ -1,6 +1,6 @@
-"""Chapter 12: what py-spy says of a process that hangs, asked as root and as somebody else: py_spy.txt.
+"""Record what py-spy reports about a process that hangs, run as root and as a different user: py_spy.txt of chapter 12.
 
-As root, with py-spy on the PATH and Linux's setpriv.
+It needs root, py-spy on the PATH, and Linux's setpriv.
 """
 
 import re
@@ -19,7 +19,7 @@ SOMEBODY = "setpriv --reuid 12345 --clear-groups".split()
 
 
 def process_0() -> int:
-    """The pid of the first process that runs the program, and not of what started it."""
+    """Return the pid of the first process that runs the program, not that of its launcher."""
     running = [
         process
         for process in psutil.process_iter(["cmdline", "create_time"])

@@ -1,7 +1,7 @@
-"""Chapter 14: what happens to a job by Slurm itself, three times: slurm_ends.json. As root, in six minutes.
+"""Record what Slurm itself does to a job, three times each, for chapter 14: slurm_ends.json. As root, in six minutes.
 
-Two steps of one job at once; the job's time limit; a node that goes down. Of each the seconds until all processes have
-ended, counted from where it struck; the job's state and the status of its script; whether the log says why.
+The ways are two steps of one job at once, the job's time limit, and a node that goes down. Each has the seconds until
+all processes have ended, counted from the event; the job's state, its script's status, and whether the log says why.
 """
 
 import os
@@ -36,7 +36,7 @@ CPU = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "2"}
 
 
 def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
-    """One try; the seconds count from where it struck."""
+    """Try one way; the seconds count from the event."""
     script, options = HERE / "two_processes.sbatch", ["--no-requeue"]
     if way == "two steps of one job":
         script = Path("steps.sbatch")
@@ -78,7 +78,7 @@ def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
 
 
 def record(here: slurm.Slurm, tries: int = TRIES) -> dict[str, Any]:
-    """All of them, so many times each, in the current folder."""
+    """Try all ways, `tries` times each, in the current folder."""
     return {way: [once(here, way) for _ in range(tries)] for way in WAYS}
 
 

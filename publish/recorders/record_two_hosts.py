@@ -1,4 +1,4 @@
-"""Chapter 22: bytes that leave each of two hosts, for machines that cannot make any: two_hosts.json."""
+"""Record the bytes that leave each of two hosts in chapter 22, for machines without `minipod hosts`: two_hosts.json."""
 
 from lessons.ch22_stages.two_hosts import FILE, counted
 from publish.recorders import save, today, versions

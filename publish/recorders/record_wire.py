@@ -1,4 +1,4 @@
-"""Chapter 13's programs on two hosts, for machines that cannot make any: recorded.json, in five minutes."""
+"""Record chapter 13's programs on two hosts, for machines without `minipod hosts`: recorded.json, in five minutes."""
 
 import dataclasses
 import os
@@ -13,7 +13,7 @@ from publish.recorders import LESSONS, save, today
 
 
 def conditions() -> str:
-    """Where and when, in a few words."""
+    """Return the date, the machine and its load, in a few words."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return (
@@ -23,7 +23,7 @@ def conditions() -> str:
 
 
 def record() -> dict[str, Any]:
-    """What each program of the page prints on each cable."""
+    """Return what each program of the page prints on each cable."""
     devices.simulate(8)
     from lessons.ch13_network import wire
 

@@ -1,12 +1,13 @@
-"""A Slurm of one's own: its real daemons on pretend hosts, without systemd and without touching this machine.
+"""Run a private Slurm: its real daemons on simulated hosts, without systemd and without changing this machine.
 
     with slurm.cluster() as here:  # one host with two nodes; hosts=2: a node on each of two hosts
         print(here.run("srun", "-n2", "hostname").stdout)
 
-For tests and recordings, where the programs of the book meet the engine that clusters have. The daemons and all jobs
+Tests and recordings use it to run the book's programs under the scheduler that clusters have. The daemons and all jobs
 live in process namespaces that are held through a pipe, so they end with the block or with this process, however that
-ends. Two partitions: `main`, and `urgent`, which preempts it; preempted jobs are requeued. No accounting. Each node
-says that it has GPUS GPUs (twins of /dev/null). Linux, as root. Sources: `man slurm.conf`, `man gres.conf`.
+ends. There are two partitions, `main` and `urgent`, which preempts it; preempted jobs are requeued. There is no
+accounting. Each node claims to have GPUS GPUs (copies of /dev/null). It needs Linux and root. See `man slurm.conf` and
+`man gres.conf`.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from minipod.hosts import namespaces
 from minipod.processes import Program, environment, kill_group
 
 NEEDED = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"}
-CPUS, GPUS = 8, 8  # that each node says it has, whatever this machine has
+CPUS, GPUS = 8, 8  # that each node claims to have, whatever this machine has
 START = 60.0  # seconds within which all nodes must be idle
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
 
@@ -69,19 +70,19 @@ PartitionName=urgent Nodes={names} MaxTime=60 State=UP PriorityTier=2
 
 @dataclass(frozen=True)
 class Slurm:
-    """A Slurm that runs. `nodes` are its nodes' names, `folder` has its logs and is gone when it ends."""
+    """A running Slurm. `nodes` are its nodes' names; `folder` has its logs and is removed when it ends."""
 
     nodes: tuple[str, ...]
     folder: Path
-    pids: tuple[int, ...]  # what holds each host's processes
+    pids: tuple[int, ...]  # of the process that holds each host's processes
 
     def run(
         self, *command: str | os.PathLike[str], limit: float = 60.0, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command, such as srun or sbatch, on the first host, in the current folder: its output and exit code.
+        """Run a command, such as srun or sbatch, on the first host, in the current folder.
 
-        env: its whole environment (default: ours). Raises subprocess.TimeoutExpired, the command ended, after `limit`
-        seconds; a job of its own goes on.
+        Return its output and exit code. env: its whole environment (default: ours). After `limit` seconds, the command
+        is ended and subprocess.TimeoutExpired raised; a job that it submitted goes on.
         """
         process = self.start(*command, env=env)
         try:
@@ -102,19 +103,19 @@ class Slurm:
         return subprocess.Popen([*enter, *map(str, command)], env=whole, start_new_session=True, **output)
 
     def submit(self, *command: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> int:
-        """`sbatch` with these arguments; the job's number. Raises RuntimeError with what sbatch said."""
+        """Run `sbatch` with these arguments and return the job's number. RuntimeError with sbatch's message."""
         done = self.run("sbatch", "--parsable", *command, env=env)
         if done.returncode:
             raise RuntimeError(done.stderr.strip())
         return int(done.stdout.partition(";")[0])
 
     def job(self, number: int) -> dict[str, str]:
-        """What `scontrol show job` says: JobState, Reason, Restarts, ExitCode, NodeList, … Empty for an unknown job."""
+        """Return what `scontrol show job` prints: JobState, Reason, Restarts, ExitCode, … Empty for an unknown job."""
         line = self.run("scontrol", "--oneliner", "show", "job", str(number)).stdout
         return dict(part.split("=", 1) for part in line.split() if "=" in part)
 
     def wait(self, number: int, seconds: float = 600.0) -> dict[str, str]:
-        """Wait until a job has ended; what `job` says then. Raises TimeoutError, with its state, after `seconds`."""
+        """Wait until a job has ended and return its `job`. TimeoutError, with its state, after `seconds`."""
         end = time.monotonic() + seconds
         while (job := self.job(number)).get("JobState") not in ENDED:
             if time.monotonic() > end:
@@ -124,7 +125,7 @@ class Slurm:
 
 
 def why_not() -> str | None:
-    """Why no Slurm can be started on this machine, in one sentence; None if it can."""
+    """Return why no Slurm can be started on this machine, in one sentence; None if one can."""
     if sys.platform != "linux":
         return "Slurm's daemons run only on Linux"
     for command, package in NEEDED.items():
@@ -137,10 +138,10 @@ def why_not() -> str | None:
 
 @contextlib.contextmanager
 def cluster(hosts: int = 1, grace: int = 30) -> Iterator[Slurm]:
-    """A Slurm with all nodes idle: two on one host (node0, node1), or, with `hosts` > 1, one a host (host0, …).
+    """Yield a Slurm with all nodes idle: two on one host (node0, node1) or, if `hosts` > 1, one per host (host0, …).
 
-    grace: seconds from the signal that tells a job of its preemption to its end. Gone when the block ends. Raises
-    PermissionError where it cannot be, RuntimeError when a daemon does not start; in one sentence.
+    grace: seconds from the signal that announces a job's preemption to its end. The Slurm ends with the block.
+    PermissionError if none can run here, RuntimeError if a daemon does not start; each in one sentence.
     """
     if reason := why_not():
         raise PermissionError(reason)
@@ -159,7 +160,7 @@ def cluster(hosts: int = 1, grace: int = 30) -> Iterator[Slurm]:
 
 
 def _write(folder: Path, nodes: Mapping[str, int], grace: int) -> None:
-    """What the daemons read, and the folders in which they write. nodes: the number of each one's host."""
+    """Write the daemons' configuration and make the folders in which they write. nodes: name → number of its host."""
     address = namespaces.ADDRESS.format
     lines = "\n".join(
         f"NodeName={name} NodeHostname=host{host} NodeAddr={address(host + 1)} Port={6820 + i} CPUs={CPUS} "
@@ -167,22 +168,22 @@ def _write(folder: Path, nodes: Mapping[str, int], grace: int) -> None:
         for i, (name, host) in enumerate(nodes.items())
     )
     conf = _CONF.format(folder=folder, address=address(1), nodes=lines, names=",".join(nodes), grace=grace)
-    folder.chmod(0o755)  # munge wants its socket to be within everybody's reach
+    folder.chmod(0o755)  # munge requires that all users can reach its socket
     (folder / "slurm.conf").write_text(conf)
     (folder / "gres.conf").write_text(f"Name=gpu File={folder}/gpu[0-{GPUS - 1}]\n")
     for name in ("state", *(f"spool-{name}" for name in nodes)):
         (folder / name).mkdir()
     for i in range(GPUS):
-        os.mknod(folder / f"gpu{i}", stat.S_IFCHR | 0o600, os.makedev(1, 3))  # Slurm looks whether it is a device
+        os.mknod(folder / f"gpu{i}", stat.S_IFCHR | 0o600, os.makedev(1, 3))  # Slurm checks that it is a device
     (folder / "munge.key").touch(mode=0o600)
     (folder / "munge.key").write_bytes(os.urandom(128))
 
 
 def _script(folder: Path, host: int, nodes: Sequence[str]) -> str:
-    """What the first process of a host's process namespace runs: the daemons; then it waits for the end of its pipe.
+    """Return the script of the first process in a host's process namespace: start the daemons, wait for the pipe's end.
 
-    It adopts and reaps what is orphaned there. At the end it ends all others in the namespace, which would write into
-    the folder while it is removed; another host's may do so a moment longer.
+    The process adopts and reaps orphans there. At the end it kills all others in the namespace, which would write into
+    the folder while it is removed; those of another host may do so a moment longer.
     """
     known = f"{folder}/etc-hosts-{host}"
     munged = (
@@ -199,7 +200,7 @@ def _script(folder: Path, host: int, nodes: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _keep(host: int, folder: Path, script: str) -> Iterator[int]:
-    """Run `script` in a process namespace of its own on the host held by `host`; the pid of what made the namespace.
+    """Run `script` in its own process namespace on the host held by `host`; yield the pid that made the namespace.
 
     The script ends with the block, or with this process.
     """
@@ -220,7 +221,7 @@ def _keep(host: int, folder: Path, script: str) -> Iterator[int]:
 
 
 def _wait_until_idle(slurm: Slurm) -> None:
-    """Raises RuntimeError with what the nodes are when they are not all idle in time."""
+    """Wait until all nodes are idle. RuntimeError with their states if they are not idle in time."""
     end = time.monotonic() + START
     while (states := slurm.run("sinfo", "-h", "-N", "-p", "main", "-o", "%t").stdout.split()) != ["idle"] * len(
         slurm.nodes

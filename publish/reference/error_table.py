@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from publish.reference import places
 from publish.reference.places import Edition
 
-_PROCESS = re.compile(r"(?:\[\d+\]|\d+:) ")  # which process said it, in minipod's clusters and in Slurm's
+_PROCESS = re.compile(r"(?:\[\d+\]|\d+:) ")  # the process that printed the line, in minipod's clusters and in Slurm's
 _PYTHON = re.compile(r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning)(?::? .*)?")
 _RUNTIME = re.compile(r"(?:… )?(?:UNAVAILABLE|DEADLINE_EXCEEDED|INVALID_ARGUMENT): .+")
-_FATAL = re.compile(r"[EF]\d{4} \S+ +\d+ [\w.]+:\d+\] (.+)")  # a line of the C++ log: what stands after place and time
+_FATAL = re.compile(r"[EF]\d{4} \S+ +\d+ [\w.]+:\d+\] (.+)")  # a line of the C++ log: the text after time and place
 _TOOL = re.compile(r"(?:srun|sbatch): error: .+")
-_TASK = re.compile(r"\w+: task \d+: ")  # the same is said of each
+_TASK = re.compile(r"\w+: task \d+: ")  # the same message comes from each task
 WIDTH = 78  # at which outputs are wrapped
 ROOM = 110  # characters of a heading
 

@@ -32,11 +32,11 @@ def fill(sources: list[Source]) -> None:
         for asked in LINE.findall(source.text):
             if asked not in MAKERS:
                 known = ", ".join(MAKERS)
-                raise ValueError(f"{source.name}: «% reference: {asked}» is unknown: choose from {known}")
+                raise ValueError(f"{source.name}: `% reference: {asked}` is unknown: choose from {known}")
             try:
                 made = "\n".join(MAKERS[asked](edition))
             except KeyError as error:
-                raise ValueError(f"{source.name}: a row lacks «{error.args[0]}»") from None
+                raise ValueError(f"{source.name}: a row lacks `{error.args[0]}`") from None
             except ValueError as error:
                 raise ValueError(f"{source.name}: {error}") from None
             source.text = source.text.replace(f"% reference: {asked}", made)

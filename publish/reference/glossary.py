@@ -27,7 +27,7 @@ def entries() -> list[Term]:
     for en, row in places.read(FILE).items():
         words = known.get(row.get("term", en)) or row
         if "zh-Hans" not in words:
-            raise ValueError(f"book/glossary.toml: «{en}» needs zh-Hans: book/terms.toml does not have it")
+            raise ValueError(f"book/glossary.toml: “{en}” needs zh-Hans: book/terms.toml does not have it")
         hans = words["zh-Hans"]
         words = {"en": en, "zh-Hans": hans, "zh-Hant": words.get("zh-Hant") or terms.traditional(hans)}
         result.append(Term(words, row["says"], row["label"]))

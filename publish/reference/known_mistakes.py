@@ -10,7 +10,7 @@ from publish.pages import exercise_blocks
 from publish.reference import places
 from publish.reference.places import Edition
 
-# All that is said would make the page the heaviest of the site; the rest is read where the answer is checked.
+# The whole explanations would make this the heaviest page of the site; learners get the rest from the checker.
 # A Chinese character says as much as two letters do.
 FIRST = re.compile(r"(?:.{25,}?[.!?](?= [A-Z`“])|.{12,}?[。！？]|.*$)")
 

@@ -21,7 +21,7 @@ _LABEL = re.compile(r"\(((?:sec|ex)-[^()\s]+)\)=\s*")
 
 @dataclass(frozen=True)
 class Box:
-    """A box «Common mistake: …» or «Then and now: …» of a page.
+    """A box “Common mistake: …” or “Then and now: …” of a page.
 
     line   index of its first line
     kind   "mistake" or "then-and-now"
@@ -65,12 +65,12 @@ class Edition:
         for source in self.sources:
             if label in source.page.labels and (match := chapters.NAME.fullmatch(source.name)):
                 return int(match[1])
-        raise ValueError(f"no chapter has the label «{label}»")
+        raise ValueError(f"no chapter has the label `{label}`")
 
     def link(self, label: str, title: str = "") -> str:
         """Return a link to a label, with its own title or a different text. ValueError for an unknown label."""
         if label not in self.titles:
-            raise ValueError(f"no page has the label «{label}»")
+            raise ValueError(f"no page has the label `{label}`")
         title = re.sub(r"[`*]", "", title or self.titles[label]).replace("<", "‹").replace(">", "›")
         return f"{{ref}}`{title} <{label}>`"
 
@@ -79,7 +79,7 @@ class Edition:
         return f"{{doc}}`{re.sub('[`<>]', '', self.titles[name])} <{name}>`"
 
     def links(self, uses: Iterable[tuple[str, str]]) -> str:
-        """Return links to sections (page, label), by chapter: «3 · A mesh, Copies; 5 · Constraint».
+        """Return links to sections (page, label), by chapter: “3 · A mesh, Copies; 5 · Constraint”.
 
         If there are more than MANY: the first by its title, then the first of each further chapter by its number.
         """

@@ -14,7 +14,7 @@ FILE = ROOT / "book" / "then_and_now.toml"
 
 @dataclass(frozen=True)
 class Row:
-    """A change in JAX. then, now: code, or words by language. page, label: the place that shows it."""
+    """A change in JAX. then, now: code, or words by language. label: the place that shows it."""
 
     then: dict[str, str]
     now: dict[str, str]

@@ -98,7 +98,7 @@ def _name(node: ast.AST) -> str:
 
 def _offered(init: ast.Module) -> Iterator[ast.AST]:
     """Yield the functions, classes and constants that a package's __init__ imports from its modules, in order."""
-    for node in ast.walk(init):  # in some they stand below `if TYPE_CHECKING`
+    for node in ast.walk(init):  # in some packages they are below `if TYPE_CHECKING`
         if isinstance(node, ast.ImportFrom) and node.module:
             path = ROOT / Path(*node.module.split(".")).with_suffix(".py")
             if not path.exists():
@@ -149,7 +149,7 @@ def _hidden(node: ast.AnnAssign) -> bool:
 
 
 def _markdown(doc: str) -> Iterator[str]:
-    """Yield a docstring as Markdown: paragraphs, code that is indented, and lists of fields «name   what it is»."""
+    """Yield a docstring as Markdown: paragraphs, code that is indented, and lists of fields `name   what it is`."""
     for block in re.split(r"\n\s*\n", doc.strip()) if doc else []:
         rows = block.split("\n")
         if all(row.startswith("    ") for row in rows):

@@ -23,7 +23,7 @@ from publish.search.sections import Section, sections, whole
 
 NAME = "search_index.js"
 LONGEST_ERROR = 300  # characters
-LEAD = 250  # characters of a section of the pages to look things up in: the rest stands in the chapters, too
+LEAD = 250  # characters of a section of a reference page: the rest is in the chapters, too
 _ERROR = re.compile(r"\w(?:Error|Exception)\b\)?(?:: | \(without)|[A-Z]{4,}_[A-Z]{4,}|[Tt]imed out|Warning:")
 _WRAPPED = re.compile(r"(\w+(?:Error|Exception)\b.*)\n(.+)(?:\n(.+))?")  # `minipod.expect` takes up to three lines
 _HAN, _LATIN = re.compile("[\u3400-\u9fff]+"), re.compile(r"(?=\w*[A-Za-z])[A-Za-z0-9_\u00c0-\u024f]+")
@@ -101,7 +101,7 @@ def _row(page: str, section: Section) -> list[str]:
 def _texts(section: Section) -> list[str]:
     """Return the texts of a section for its row. From code and output: errors word for word, and each other word once.
 
-    That is a third of all of it, and readers search programs only for names.
+    That is a third of the whole text, and readers search programs only for names.
     """
     title, inner, prose = _plain(section.title), " · ".join(map(_plain, section.inner)), _plain("".join(section.prose))
     errors, names = [], dict[str, None]()

@@ -77,6 +77,6 @@ def characters(text: str) -> str:
     every = "".join(map(chr, range(0x4E00, 0xA000)))
     folded = simple.convert(every)
     if len(folded) != len(every):
-        raise ValueError("OpenCC makes other than one character of one: publish/search/synonyms.py relies on it")
+        raise ValueError("OpenCC does not turn each character into one: publish/search/synonyms.py relies on that")
     wanted = set(simple.convert("".join(sorted({c for c in text if "\u4e00" <= c < "\ua000"}))))
     return "".join(t + s for t, s in zip(every, folded, strict=True) if t != s and s in wanted)

@@ -20,7 +20,7 @@ _STARTS = re.compile(r"\s*(?:#|:{3,}|%|\||\(\S+\)=|[-*+] |\d+\. |>|$)")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of prose. line: on which it begins. last: whether its paragraph ends with it. Code is «C»."""
+    """A sentence of prose. line: where it begins. last: whether its paragraph ends with it. Code is the letter C."""
 
     line: int
     text: str

@@ -38,7 +38,7 @@ class Finding:
     say: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.kind}: «{self.sentence}»; say {self.say}"
+        return f"{self.where}: {self.kind}: “{self.sentence}”; say {self.say}"
 
 
 @functools.cache

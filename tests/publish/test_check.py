@@ -48,7 +48,7 @@ def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, mo
         "ch17: no page",
         "README.md: a: run `make sync`",
         "README.md: b: run `make sync`",
-        "p.md:3: 上路: «上路了。»; say 发送",
+        "p.md:3: 上路: “上路了。”; say 发送",
     ]
 
 
@@ -71,7 +71,7 @@ IMPORTS = {  # file: what it holds, how its findings begin
     "minipod/bare.py": ("import yaml\n", "minipod/bare.py:1: 'yaml' imported but"),
     "grader/pages.py": (
         "import yaml\n",
-        "grader/pages.py:1: 'yaml' imported but declared as one of an extra that this",
+        "grader/pages.py:1: 'yaml' imported but declared as part of an extra that this",
     ),
     "tests/odd.py": ("import no_such_thing\n", "tests/odd.py:1: 'no_such_thing' imported but missing from"),
     "publish/one.py": ("import publish.two.three\n", ""),  # of a circle one import is named

@@ -50,7 +50,7 @@ def tag_elsewhere(folder: Path) -> None:
     git(folder, "commit", "-q", "--allow-empty", "-m", "more")
 
 
-UNTOLD = "CHANGELOG.md has no section «## 1.2.3, YEAR-MONTH-DAY»"
+UNTOLD = "CHANGELOG.md has no section `## 1.2.3, YEAR-MONTH-DAY`"
 WRONG = {
     "another version": (write("pyproject.toml", '[project]\nversion = "1.2.2"\n'), "pyproject.toml has version 1.2.2"),
     "cited otherwise": (write("CITATION.cff", "version: 1.2.0\n"), "CITATION.cff has version 1.2.0, but the tag is v1"),
@@ -87,5 +87,5 @@ def test_a_tag_that_is_no_version_is_refused_before_all_else(capsys: pytest.Capt
     monkeypatch.setattr(release.shutil, "rmtree", lambda *_: pytest.fail("it is made"))
     for tag in ("1.2.3", "v1.2", "", "latest"):
         assert release.main([tag]) == 1
-        said = f"«{tag}» is not a release tag: write it as v1.2.3 (make release-check TAG=v1.2.3)\n"
+        said = f"“{tag}” is not a release tag: write it as v1.2.3 (make release-check TAG=v1.2.3)\n"
         assert capsys.readouterr().err == said

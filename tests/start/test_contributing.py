@@ -133,7 +133,7 @@ def test_a_chapter_is_a_draft_until_it_holds_and_is_green_then(tmp_path):
     fill_chapter(checkout)
     fill_exercise(checkout)
     facts = checkout / "lessons" / CHAPTER / chapters.FILE
-    assert f"Delete «draft = true» in lessons/{CHAPTER}/chapter.toml" in done(checkout, "lessons", "check", "ch25")
+    assert f"Delete `draft = true` in lessons/{CHAPTER}/chapter.toml" in done(checkout, "lessons", "check", "ch25")
     facts.write_text(re.sub("(?m)^draft.*\n", "", facts.read_text("utf-8")), "utf-8")
     done(checkout, "publish.sync")
     assert "note: not yet in both languages" in done(checkout, "publish.check")

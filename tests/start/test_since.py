@@ -40,5 +40,5 @@ def test_what_is_new_has_changed_and_an_unknown_commit_is_one_sentence():
         assert "tests/data/new-and-unknown.txt" in since.changed_since("HEAD", since.ROOT)
     finally:
         fresh.unlink()
-    with pytest.raises(ValueError, match="git cannot compare with «no-such-branch»: "):
+    with pytest.raises(ValueError, match="git cannot compare with “no-such-branch”: "):
         since.changed_since("no-such-branch", since.ROOT)

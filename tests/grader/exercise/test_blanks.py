@@ -173,7 +173,7 @@ def test_many_files_are_counted_and_not_listed(lessons, tmp_path):
 def test_a_todo_in_one_language_is_named(lessons):
     left_out, wrong = unwritten(lessons.parent, "ch95_small")
     todo = "lessons/ch95_small/exercises.py: the TODO of `thrice` has no part in zh-Hans"
-    assert f'{todo}: write it, or «only = "en"» below [thrice] in words.toml' in wrong
+    assert f'{todo}: write it, or `only = "en"` below [thrice] in words.toml' in wrong
     assert not left_out and not any("`twice`" in sentence for sentence in wrong)
     (lessons / "ch95_small" / "words.toml").write_text('[thrice]\nonly = "en"\n')
     left_out, wrong = unwritten(lessons.parent, "ch95_small")

@@ -83,6 +83,6 @@ def test_what_one_language_leaves_out_is_said(tmp_path):
 
 def test_where_one_argument_has_a_line_each_has(tmp_path):
     found = said(tmp_path, ENGLISH, CHINESE, "x, w, b, mesh")
-    assert found == ["lessons/ch95_small/exercises.py: the docstring of `scaled` has no line «mesh: …»"]
+    assert found == ["lessons/ch95_small/exercises.py: the docstring of `scaled` has no line `mesh: …`"]
     assert said(tmp_path, "Rows of x, scaled.", "把 x 的各行缩放。") == []
     assert said(tmp_path, ENGLISH, "") == said(tmp_path, "", CHINESE) == []

@@ -142,7 +142,7 @@ def _without(text: str) -> str:
         ("words", _without("hints"), ["has 0 hints in en; 3 are needed", "has 0 hints in zh-Hans; 3 are needed"]),
         ("words", words(MISTAKES).replace(', "n + n"]', "]", 1), ["twice has 2 hints in en; 3 are needed"]),
         ("words", _without("name"), ["twice.mistakes.squared.name is missing"]),
-        ("facts", "number = 95\npart = 1\n", ["chapter.toml: solve is missing: write «solve = 20»"]),
+        ("facts", "number = 95\npart = 1\n", ["chapter.toml: solve is missing: write `solve = 20`"]),
         ("facts", FACTS, ["[teaching] is missing"]),
         ("words", words(MISTAKES | {"more": ""}), ["words for twice__more should not be there"]),
     ],

@@ -44,7 +44,7 @@ def test_every_place_of_an_exercise_is_made_below_what_is_there_and_named_until_
     expected = [f"lessons/{LESSON}/{place}: line" for place in python]
     expected += [f"solutions/{LESSON}.py thrice: line"]
     words = ["title.en", "title.zh-Hans", "hints.en", "mistakes.one.name.en", "mistakes.two.text.zh-Hans"]
-    expected += [f"lessons/{LESSON}/words.toml: thrice.{key} still says «FILL IN»" for key in words]
+    expected += [f"lessons/{LESSON}/words.toml: thrice.{key} still says “FILL IN”" for key in words]
     assert [place for place in expected if not any(line.startswith(place) for line in findings)] == []
     chapter.other_answers.write_text(chapter.other_answers.read_text().replace("n + n", "n"))
     run = warm_python.run("lessons", ["check", "ch95", f"--root={chapter.root}"], ROOT, {})
@@ -105,13 +105,13 @@ def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, cap
     for arguments, sentence in [
         (["ch97", "thrice"], f"There is no chapter ch97; choose from {LESSON}."),
         (["ch95", "twice"], f"lessons/{LESSON}/exercises.py already has a function twice: choose a different name."),
-        (["ch95", "2nd"], "«2nd» cannot be an exercise: its name is a Python name in small letters, "),
-        (["ch95", "rows_of(x, 2)"], "«rows_of(x, 2)» is not a function with its arguments, such as rows_of("),
-        (["ch95", "rows_of()"], "«rows_of()» is not a function with its arguments, such as rows_of(x, mesh)"),
-        (["ch95", "test_it"], "«test_it» cannot be an exercise: "),
+        (["ch95", "2nd"], "`2nd` cannot be an exercise: its name must be a Python name in small letters, "),
+        (["ch95", "rows_of(x, 2)"], "`rows_of(x, 2)` is not a function with its arguments, such as rows_of("),
+        (["ch95", "rows_of()"], "`rows_of()` is not a function with its arguments, such as rows_of(x, mesh)"),
+        (["ch95", "test_it"], "`test_it` cannot be an exercise: "),
         (["ch95"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
         (["ch95_other"], "ch95_small already has the number 95: choose a different one."),
-        (["chapter"], "There is no chapter chapter, and a new one is called chNN_name, "),
+        (["chapter"], "There is no chapter chapter, and a new one needs a name such as ch25_pipelines: "),
     ]:
         assert make(chapter.root, *arguments) == 2
         printed = capsys.readouterr()

@@ -71,7 +71,7 @@ def executed(output: str) -> str:
 def test_each_cell_runs_once_for_all_editions_and_what_is_recorded_is_taken(built):
     _, (said, again) = built
     assert executed(said) == "cells executed by edition: en 2 · zh-Hant 0"
-    assert "outputs of 1 pages as recorded; `make book FRESH=1` executes every cell here" in said
+    assert "outputs of 1 pages are as recorded; `make book FRESH=1` executes every cell here" in said
     assert "note:" not in said
     assert executed(again).endswith("en 0 · zh-Hant 0")
 
@@ -148,7 +148,7 @@ def test_a_word_of_prose_executes_nothing_and_is_shown_as_in_a_book_made_anew(bu
 
 def test_a_failing_cell_fails_the_build_and_is_named(monkeypatch, tmp_path, capsys):
     """What its page says: test_book_failures.py; how it is reported: test_book_recorded.py."""
-    failure = execute.Failure(0, "raised", "", "book/en/first.md:15: cell «add» failed: ZeroDivisionError")
+    failure = execute.Failure(0, "raised", "", "book/en/first.md:15: cell `add` failed: ZeroDivisionError")
     done = execute.Executed([[]], 1, 1.0, [], failure=failure)
     monkeypatch.setattr(build.sync, "check", lambda: Result({}, [], []))
     monkeypatch.setattr(build, "execute", lambda *_: {"first": done})
@@ -160,12 +160,12 @@ def test_a_failing_cell_fails_the_build_and_is_named(monkeypatch, tmp_path, caps
 
 
 def test_a_stale_page_and_an_unknown_edition_end_the_build_before_it_begins(tmp_path, monkeypatch, capsys):
-    stale = {tmp_path / "first.md": ("", "book/en/first.md: the cell «add» is not what demo.py says")}
+    stale = {tmp_path / "first.md": ("", "book/en/first.md: the cell `add` is not what demo.py says")}
     monkeypatch.setattr(build.sync, "check", lambda: Result(stale, [], []))
     assert build.main(["--build", str(tmp_path / "build")]) == 1 and not (tmp_path / "build").exists()
-    assert "the cell «add» is not what demo.py says: run `make sync`" in capsys.readouterr().err
+    assert "the cell `add` is not what demo.py says: run `make sync`" in capsys.readouterr().err
     assert build.main(["fr"]) == 2
-    assert capsys.readouterr().err == "no edition is called «fr»: choose from en, zh-Hans, zh-Hant\n"
+    assert capsys.readouterr().err == "no edition is called “fr”: choose from en, zh-Hans, zh-Hant\n"
 
 
 def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):

@@ -45,11 +45,11 @@ def test_the_build_names_each_failed_cell_and_writes_every_page(failing):
     folder, result = failing
     assert result.returncode == 1
     told = result.stderr
-    assert "book/en/raises.md:22: cell «two» failed: RuntimeError: first" in told and "so far" in told
+    assert "book/en/raises.md:22: cell `two` failed: RuntimeError: first" in told and "so far" in told
     assert "----> 2 raise RuntimeError" in told
-    assert "book/en/slow.md:22: cell «two» failed: took longer than 10 s" in told
-    assert "book/en/dies.md:22: cell «two» failed: ended the Python process" in told
-    assert "book/en/warns.md:22: cell «two» warns:" in told
+    assert "book/en/slow.md:22: cell `two` failed: took longer than 10 s" in told
+    assert "book/en/dies.md:22: cell `two` failed: ended the Python process" in told
+    assert "book/en/warns.md:22: cell `two` warns:" in told
     assert "a cell failed on raises, slow, dies, warns: the page says where" in told.splitlines()[-1]
     assert "first.md" not in told and "message handler" not in told
     for edition in small_book.EDITIONS:
@@ -125,7 +125,7 @@ def test_a_kernel_that_does_not_start_is_a_failed_page(tmp_path):
     assert small_book.tool(folder, "sync").returncode == 0
     (folder / "ipykernel_launcher.py").write_text("raise SystemExit('no kernel today')\n")
     result = small_book.tool(folder, "build", "en")
-    assert result.returncode == 1 and "book/en/first.md:15: cell «draw» failed: " in result.stderr
+    assert result.returncode == 1 and "book/en/first.md:15: cell `draw` failed: " in result.stderr
     assert "Traceback" not in result.stderr
     box = boxes(page(folder, "first"))[1]
     assert "ended with an error" in box and "Kernel died" in box and "no kernel today" in box

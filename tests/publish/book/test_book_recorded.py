@@ -49,7 +49,7 @@ def of_page(folder, name: str = "first"):
 
 @pytest.fixture
 def outputs(folder, monkeypatch):
-    """The outputs of the first page as a build would have them; executing gives the text «fresh» without executing."""
+    """The outputs of the first page as a build would have them; executing gives the text “fresh” without executing."""
 
     def fresh(page, root):
         return Executed([[{"output_type": "stream", "name": "stdout", "text": "fresh"}] for _ in page.cells], 2, 1, [])
@@ -149,7 +149,7 @@ def test_a_recording_edited_by_hand_is_not_shown_and_one_of_other_versions_is_bo
 
 @pytest.fixture
 def of_two(folder):
-    """The small book as recorded with a JAX of the future, which gives 3 for the cell «add»; ours is the oldest."""
+    """The small book as recorded with a JAX of the future, which gives 3 for the cell `add`; ours is the oldest."""
     here = recordings.now()
     numbers = f'[pages]\nversions = {{ jax = "99" }}\noldest = {{ jax = "{here.packages["jax"]}" }}\n'
     (folder / "book/recordings.toml").write_text(numbers)
@@ -202,7 +202,7 @@ def test_what_failed_is_not_recorded_and_the_rest_is(folder):
     (folder / "book/outputs/other.json").unlink()
     result = small_book.tool(folder, "record")
     assert result.returncode == 1 and "book/en/first.md:" in result.stderr
-    assert "cell «add» failed: ZeroDivisionError" in result.stderr and "----> 1 print(1 / 0)" in result.stderr
+    assert "cell `add` failed: ZeroDivisionError" in result.stderr and "----> 1 print(1 / 0)" in result.stderr
     assert f"{FIRST} is unchanged" in result.stderr and (folder / FIRST).read_bytes() == before
     assert recordings.read(*of_page(folder, "other")).outputs[0][0]["text"] == "of the other\n"
 
@@ -210,7 +210,7 @@ def test_what_failed_is_not_recorded_and_the_rest_is(folder):
 @pytest.mark.parametrize("tool", [record, verify])
 def test_a_page_that_does_not_exist_is_one_sentence(tool, capsys):
     assert tool.main(["thrid"]) == 2
-    assert capsys.readouterr().err.startswith("no page is called «thrid»: choose from index, start, ch01_devices, ")
+    assert capsys.readouterr().err.startswith("no page is called “thrid”: choose from index, start, ch01_devices, ")
 
 
 def said(folder, *arguments: str) -> tuple[int, list[str]]:
@@ -246,7 +246,7 @@ def test_only_pages_that_reach_what_has_changed_are_verified(capsys):
         assert verify.reaching({changed, "README.md"}, names) == found
     assert verify.main(["--since", "no-such-commit"]) == 1
     said = capsys.readouterr()
-    assert (said.out + said.err).startswith("git cannot compare with «no-such-commit»: ")
+    assert (said.out + said.err).startswith("git cannot compare with “no-such-commit”: ")
 
 
 def test_what_is_written_is_read_back_as_it_was(tmp_path):

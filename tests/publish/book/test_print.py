@@ -136,7 +136,7 @@ def test_what_is_missing_is_one_sentence(book, build, monkeypatch, capsys):
     assert command.main(["epub", "en", "--build", str(build / "nowhere")]) == 1
     assert "there is no en edition in" in capsys.readouterr().err
     assert command.main(["epub", "klingon"]) == 2
-    assert "no edition is called «klingon»" in capsys.readouterr().err
+    assert "no edition is called “klingon”" in capsys.readouterr().err
     assert sorted(p.name for p in build.iterdir()) == ["html"]
 
 

@@ -18,7 +18,9 @@ from publish.pages import status, terms
 ROWS = ledger.read(ROOT).rows
 # Written by hand; `published.json` by publish/recorders/published.py, from a copy of what others have written.
 GIVEN = ("plans.txt", "text.txt", "published.json")
-SCRIPT = "from pathlib import Path\nimport data\nPath(__file__).with_name('seen.txt').write_text(data.SAID)\n"
+SCRIPT = (
+    '"""Copy."""\nfrom pathlib import Path\nimport data\nPath(__file__).with_name("seen.txt").write_text(data.SAID)\n'
+)
 
 
 @pytest.fixture
@@ -71,6 +73,8 @@ def test_a_recorder_runs_and_it_is_noted_from_what(folder, capsys):
     assert not ledger.is_stale(row, kept, folder) and ledger.is_as_written(row, kept, folder)
     assert record.main(["--what", "i*"]) == 0
     assert "it: as before" in capsys.readouterr().out
+    (folder / "lessons/first/record_it.py").write_text(SCRIPT.replace("Copy", "Write what data.py says"))
+    assert not ledger.is_stale(row, kept, folder)
     for name in ("data.py", "seen.txt"):
         (folder / "lessons/first" / name).write_text("SAID = 'two'")
     assert ledger.is_stale(row, kept, folder) and not ledger.is_as_written(row, kept, folder)
@@ -88,7 +92,7 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
         assert not found.out and found.err.count("\n") == 1 and not (folder / "lessons/first/seen.txt").exists()
         return found.err
 
-    assert said("its") == "no recorder is called «its»: choose from it\n"
+    assert said("its") == "no recorder is called “its”: choose from it\n"
     row(folder, by="record_that.py")
     assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is missing: ")
     row(folder, need="idle")
@@ -96,9 +100,9 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
     assert said("it").startswith("it measures times: it needs an idle machine, but the load is 300.1")
     text = (folder / ledger.LEDGER).read_text()
     (folder / ledger.LEDGER).write_text(text.replace("minutes = 1\n", ""))
-    assert said("it") == "book/recordings.toml: [recorders.it] lacks «minutes»\n"
+    assert said("it") == "book/recordings.toml: [recorders.it] lacks `minutes`\n"
     (folder / ledger.LEDGER).write_text(text.replace("minutes", "hours"))
-    assert said("it").startswith("book/recordings.toml: [recorders.it] has «hours», which is not one of by, writes, ")
+    assert said("it").startswith("book/recordings.toml: [recorders.it] has `hours`, which is not one of by, writes, ")
     (folder / ledger.LEDGER).write_text("[pages\n")
     assert said("it").startswith("book/recordings.toml: ")
     row(folder)

@@ -66,7 +66,7 @@ def test_a_notebook_is_the_code_that_the_build_runs_the_same_in_every_edition():
             taken = {exercise.name for exercise in page.exercises if exercise.first < cell.first}
             tree = ast.parse("\n".join(line for line in cell.body.split("\n") if not line.startswith("%")))
             used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-            assert not used & taken, f"{chapter}: cell «{cell.name}» means the exercise's function {used & taken}"
+            assert not used & taken, f"{chapter}: cell `{cell.name}` means the exercise's function {used & taken}"
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -125,7 +125,7 @@ def test_boxes_labels_and_roles_become_plain_markdown_or_are_named():
     # what has no plain form is named
     with pytest.raises(ValueError, match="directive {tab-set} has no plain Markdown form"):
         plain(":::{tab-set}\n:::", Links({}, {}, "here"), {})
-    with pytest.raises(ValueError, match="no page or label is called «sec-x»"):
+    with pytest.raises(ValueError, match="no page or label is called “sec-x”"):
         plain("{ref}`sec-x`", Links({}, {}, "here"), {})
 
 

@@ -52,10 +52,10 @@ def test_the_environment_says_where_a_version_is_before_the_configuration_does(t
 @pytest.mark.parametrize(
     "name, value, says",
     [
-        ("BOOK_SITE", "someone.github.io", "BOOK_SITE is «someone.github.io»: give the address of the site"),
-        ("BOOK_VERSION", "main", "BOOK_VERSION is «main»: give stable or dev"),
-        ("BOOK_REPOSITORY", "someone/book", "BOOK_REPOSITORY is «someone/book»: give its address"),
-        ("NOTHING", "", "repository.url is «someone/book»: give its address"),
+        ("BOOK_SITE", "someone.github.io", "BOOK_SITE is “someone.github.io”: give the address of the site"),
+        ("BOOK_VERSION", "main", "BOOK_VERSION is “main”: give stable or dev"),
+        ("BOOK_REPOSITORY", "someone/book", "BOOK_REPOSITORY is “someone/book”: give its address"),
+        ("NOTHING", "", "repository.url is “someone/book”: give its address"),
     ],
 )
 def test_what_is_no_address_is_one_sentence(tmp_path, monkeypatch, name, value, says):

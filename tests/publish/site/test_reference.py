@@ -76,12 +76,12 @@ def test_every_page_is_filled_and_every_link_leads_somewhere_and_no_label_stands
 def test_what_nobody_can_fill_or_find_is_told_with_its_page(tmp_path, monkeypatch):
     sources = unfilled("en")
     sources[0].text += "\n% reference: glosary\n"
-    with pytest.raises(ValueError, match="«% reference: glosary» is unknown: choose from errors, glossary"):
+    with pytest.raises(ValueError, match="`% reference: glosary` is unknown: choose from errors, glossary"):
         fill.fill(sources)
     wrong = glossary.FILE.read_text("utf-8").replace('label = "sec-mesh"', 'label = "sec-mash"')
     (tmp_path / "glossary.toml").write_text(wrong, "utf-8")
     monkeypatch.setattr(glossary, "FILE", tmp_path / "glossary.toml")
-    with pytest.raises(ValueError, match="glossary: no page has the label «sec-mash»"):
+    with pytest.raises(ValueError, match="glossary: no page has the label `sec-mash`"):
         fill.fill(unfilled("en"))
     (tmp_path / "glossary.toml").write_text("[axis\n", "utf-8")
     with pytest.raises(ValueError, match=r"glossary: \S+glossary.toml: cannot be read: .+line 1"):

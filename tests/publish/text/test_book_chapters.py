@@ -71,10 +71,10 @@ def test_a_chapter_comes_into_every_list_and_sync_fills_them_when_it_changes(fol
 
 def test_a_list_without_its_place_and_a_part_that_the_book_does_not_have_are_a_sentence(folder):
     replace(folder / "book/en/index.md", "% chapters", "% no chapters")
-    needs = "the list of chapters needs a line «% chapters» and a line «% end chapters» below it"
+    needs = "the list of chapters needs a line `% chapters` and a line `% end chapters` below it"
     assert state(folder)[0] == [f"book/en/index.md: {needs}"]
     replace(folder / FACTS, "part = 1", "part = 3")
-    needs = "_toc.yml: the list of chapters needs a line «# chapters of part 3» and a line «# end chapters» below it"
+    needs = "_toc.yml: the list of chapters needs a line `# chapters of part 3` and a line `# end chapters` below it"
     assert needs in state(folder)[0]
 
 
@@ -98,7 +98,7 @@ def test_one_language_is_enough_and_the_other_is_named(folder):
     replace(folder / BLANKS, "\n    n 的两倍。\n", "")
     (folder / ZH).unlink()
     problems, stale, unwritten = state(folder)
-    cure = [', or «only = "en"» in chapter.toml', ', or «only = "en"» below [twice] in words.toml']
+    cure = [', or `only = "en"` in chapter.toml', ', or `only = "en"` below [twice] in words.toml']
     left_out = [
         f"{FACTS}: title.zh-Hans is missing",
         f"{WORDS}: twice.title.zh-Hans is missing",
@@ -155,7 +155,7 @@ def test_what_a_chapter_says_to_instructors_comes_into_their_guide(folder):
     assert f"- {{doc}}`{LESSON}` (5 minutes to read, 5 to solve)\n  - Double.\n  - Ask: Why? How?\n" in said["en"]
     assert "  - Expect: squared (*Twice*)\n" in said["en"] and "  - 可以问：为什么？\n" in said["zh-Hans"]
     replace(folder / FACTS, "twice.squared", "twice.cubed")
-    assert lists(folder).problems == [f"{FACTS}: wrong: words.toml has no mistake «twice.cubed»"]
+    assert lists(folder).problems == [f"{FACTS}: wrong: words.toml has no mistake `twice.cubed`"]
 
 
 def test_the_time_to_read_is_counted_to_the_first_exercise(folder):
@@ -174,7 +174,7 @@ def test_the_time_to_read_is_counted_to_the_first_exercise(folder):
 
 def test_a_language_that_is_said_to_be_left_out_and_is_not_is_a_sentence(folder):
     replace(folder / WORDS, "[twice]\n", '[twice]\nonly = "zh-Hans"\n')
-    assert state(folder)[0] == [f"{WORDS}: [twice] says «only», and it is in both languages: delete that line"]
+    assert state(folder)[0] == [f"{WORDS}: [twice] says `only`, but all texts are in both languages: delete that line"]
 
 
 def test_a_draft_is_in_no_list_and_nothing_is_wrong_with_it(folder):
@@ -193,5 +193,5 @@ def test_a_draft_is_in_no_list_and_nothing_is_wrong_with_it(folder):
 def test_a_chapter_that_is_not_filled_in_is_one_sentence(folder):
     replace(folder / EN, "Prose.", f"{MARK}\n\n{MARK}: more")
     (said,) = state(folder)[0]
-    assert said.startswith(f"lessons/{LESSON}: 2 places still say «{MARK}», first {EN}:13: still ")
-    assert said.endswith("; a draft has «draft = true» in chapter.toml")
+    assert said.startswith(f"lessons/{LESSON}: 2 places still say “{MARK}”, first {EN}:13: still ")
+    assert said.endswith("; a draft has `draft = true` in chapter.toml")

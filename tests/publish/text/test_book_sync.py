@@ -41,7 +41,7 @@ def test_a_stale_body_names_page_and_cell_and_a_missing_page_is_a_problem(folder
     replace(folder / DEMO, "1 + 1", "1 + 2")
     stale = {path.parent.name: sentence for path, (_, sentence) in sync.check(folder).stale.items()}
     assert set(stale) == {"en", "zh-Hans"}
-    assert "book/en/first.md" in stale["en"] and "«add»" in stale["en"]
+    assert "book/en/first.md" in stale["en"] and "`add`" in stale["en"]
     (folder / "book/zh-Hans/first.md").unlink()
     (problem,) = sync.check(folder).problems
     assert "book/zh-Hans/first.md is missing" in problem
@@ -50,10 +50,10 @@ def test_a_stale_body_names_page_and_cell_and_a_missing_page_is_a_problem(folder
 UNKNOWN = "\n```{code-cell}\n:cell: nobody\n```\n"
 LAST = "# %% add\nprint(1 + 1)\n"
 WRONG = {
-    "a cell that demo.py lacks": ([("", UNKNOWN)], [], ["book/en/first.md", "«nobody»"], 2),
-    "a cell on no page": ([], [("print(1 + 1)\n", "print(1 + 1)\n\n# %% forgotten\nprint(3)\n")], ["«forgotten»"], 2),
+    "a cell that demo.py lacks": ([("", UNKNOWN)], [], ["book/en/first.md", "`nobody`"], 2),
+    "a cell on no page": ([], [("print(1 + 1)\n", "print(1 + 1)\n\n# %% forgotten\nprint(3)\n")], ["`forgotten`"], 2),
     "a cell without a name": ([], [("# %% draw", "# %%\nimport os\n\n# %% draw")], ["cell 1 has no name"], 1),
-    "another order": ([], [(LAST, ""), ("# %% draw", LAST + "# %% draw")], ["first.md", "«draw» is where"], 2),
+    "another order": ([], [(LAST, ""), ("# %% draw", LAST + "# %% draw")], ["first.md", "`draw` is where"], 2),
     "no label": ([("(sec-second)=\n", "")], [], ["has no label"], 2),
     "in a box": ([("", "\n:::{note}\n```{code-cell}\n:cell: add\n```\n:::\n")], [], ["inside a box"], 2),
 }
@@ -77,7 +77,7 @@ def test_what_stands_above_the_first_cell_is_on_no_page(folder):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("(sec-second)=", "(sec-zweite)=", ("label", "«sec-second»", "«sec-zweite»")),
+        ("(sec-second)=", "(sec-zweite)=", ("label", "`sec-second`", "`sec-zweite`")),
         (":tags: [mistake]\n", "", ("cell 2 differs",)),
     ],
 )
@@ -97,7 +97,7 @@ def test_an_exercise_is_put_on_the_page_and_filled_from_the_lesson_in_each_langu
     titles, hints = 'title.en = "Twice"\ntitle.zh-Hans = "两倍"', 'hints.en = ["Add."]\nhints.zh-Hans = ["相加。"]'
     (lesson / "words.toml").write_text(f"[twice]\n{titles}\n{hints}\n", "utf-8")
     stale = sync.check(folder).stale[folder / "book/en/first.md"][1]
-    assert "book/en/first.md: has no place for the exercise «twice»" in stale
+    assert "book/en/first.md: has no place for the exercise `twice`" in stale
     assert filled(folder).problems == []
     en, zh = (read_page(folder / "book" / e / "first.md").text for e in ("en", "zh-Hans"))
     assert "Exercise 1 · Twice" in en and "Double `x`." in en and "把" not in en and "return 2 * x" in en

@@ -72,8 +72,8 @@ def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column_and_a_paper_i
         ('here.zh-Hans = "切开"\n', "", "here.zh-Hans is missing: write it"),
         ('torch.en = "`DDP`"\n', "", "torch.en is missing: write it"),
         ('words.en = ["DDP", "batch"]\n', "", "words.en is missing: write it"),
-        ("words.en", "word.en", "«word» is not a known key: choose from here, torch, megatron, paper and words"),
-        ("torch.source", "torch.link", "torch: «link» is not a known key: choose from en, zh-Hans and source"),
+        ("words.en", "word.en", "`word` is not a known key: choose from here, torch, megatron, paper and words"),
+        ("torch.source", "torch.link", "torch: `link` is not a known key: choose from en, zh-Hans and source"),
         ("https://", "", "torch.source is missing: give the address of a page"),
     ],
 )  # fmt: skip
@@ -88,9 +88,10 @@ def test_a_page_without_a_place_for_the_table_is_named_and_another_word_makes_it
     with (folder / "_toc.yml").open("a") as toc:
         toc.write("  - chapters:\n      # chapters of part 1\n      # end chapters\n")
     told = [sentence for path, (_, sentence) in sync.check(folder).stale.items() if path.stem == LESSON]
-    assert told and f"{LESSON}.md: what others call its things is not what lessons/*/chapter.toml say" in told[0]
+    sentence = "the table of names in other systems is not what lessons/*/chapter.toml say"
+    assert told and f"{LESSON}.md: {sentence}" in told[0]
     (folder / "book/en" / f"{LESSON}.md").write_text("(sec-small)=\n# Small\n", "utf-8")
-    needs = "^what others call its things needs a line «% elsewhere» and a line «% end else"
+    needs = "^the table of names in other systems needs a line `% elsewhere` and a line `% end else"
     with pytest.raises(ValueError, match=needs):
         filled(folder, "en", LESSON)
 
@@ -98,5 +99,5 @@ def test_a_page_without_a_place_for_the_table_is_named_and_another_word_makes_it
 def test_a_caption_of_a_cell_that_is_not_there_is_named(tmp_path):
     folder = book(tmp_path, '\n[[figures]]\ncell = "gone"\nen = "A"\nzh-Hans = "甲"\n')
     (folder / "lessons" / LESSON / "demo.py").write_text("# %% start\nprint(1)\n")
-    said = "[[figures]] has a caption for «gone», but demo.py in this folder has no such cell"
+    said = "[[figures]] has a caption for `gone`, but demo.py in this folder has no such cell"
     assert lists(folder).problems == [f"lessons/{LESSON}/chapter.toml: {said}"]

@@ -69,17 +69,17 @@ def test_an_english_sentence_that_should_be_written_otherwise_is_told():
         assert [found.kind for found in style.in_english("page.md", wrong)] == [kind], wrong
         assert list(style.in_english("page.md", right)) == [], right
     (found,) = style.in_english("page.md", "One.\n\n```python\nx  # to the byte\n```\n\nThe same, to\nthe byte.\n")
-    assert str(found).startswith("page.md:7: so many as nothing shows: «to the byte»")
+    assert str(found).startswith("page.md:7: so many as nothing shows: “to the byte”")
 
 
 def test_page_line_and_sentence_are_named_and_code_is_no_prose():
     text = "# 标题\n\n一句话，\n接着说。第 0 段\n在这里。\n\n```python\n# 第 0 段\n```\n\n`第 0 段`\n"
     (found,) = style.in_text("book/zh-Hans/page.md", text)
-    assert str(found).startswith("book/zh-Hans/page.md:4: counted from zero: «第 0 段在这里。»; say 下标为 0 的")
+    assert str(found).startswith("book/zh-Hans/page.md:4: counted from zero: “第 0 段在这里。”; say 下标为 0 的")
 
     # A table is read cell by cell.
     (found,) = style.in_text("README.md", "| 文件 | 用途 |\n| --- | --- |\n| `a.py` | 第 0 段在这里 |\n")
-    assert str(found).startswith("README.md:3: counted from zero: «第 0 段在这里»")
+    assert str(found).startswith("README.md:3: counted from zero: “第 0 段在这里”")
     # sentences know where they begin
     found = list(sentences("前一句。后一句\n到这里！\n- 一项\n- 两项"))
     assert [(s.line, s.text) for s in found] == [(1, "前一句。"), (1, "后一句到这里！"), (3, "一项"), (4, "两项")]
@@ -126,7 +126,7 @@ def test_messages_are_looked_at_too_each_hint_of_them():
 def test_the_command_says_what_is_found_where_it_is_asked_to_look(capsys, monkeypatch):
     monkeypatch.setattr(style, "check", lambda: [style.Finding("book/zh-Hans/ch01.md:3", "上路", "上路了。", "发送")])
     assert style.main([]) == 1
-    assert capsys.readouterr().out == "book/zh-Hans/ch01.md:3: 上路: «上路了。»; say 发送\n"
+    assert capsys.readouterr().out == "book/zh-Hans/ch01.md:3: 上路: “上路了。”; say 发送\n"
     assert style.main(["book/zh-Hans/ch02"]) == 0
 
 
