@@ -139,7 +139,7 @@ def of_export(
             return exported.call(*leaves)
 
         run.__name__ = exported.fun_name  # for the compiler's messages
-        given = {}
+        given: dict[str, Any] = {}
         if layouts:
             given["in_shardings"] = tuple(formats(shardings, layouts[0]))
             given["out_shardings"] = formats(exported.out_shardings_jax(mesh), layouts[1])
