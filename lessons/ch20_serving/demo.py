@@ -228,7 +228,7 @@ real, h100 = json.loads((lesson / "gpu.json").read_text()), chip("H100")
 print(real["device"], "· jax", real["versions"]["jax"], end="")
 print(f" · a cache of {real['room']:,} positions")
 timed = {(r["int8"], r["batch"], r["way"]): r for r in real["rows"][::-1]}
-print("               milliseconds            MiB  of it beside")
+print("               milliseconds            MiB  extra memory")
 print("weights batch  bound  loop  unrolled    read   loop unrolled")
 for int8, batch in sorted({key[:2] for key in timed}):
     a, b = (timed[int8, batch, way] for way in ("loop", "unrolled"))
