@@ -28,8 +28,8 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     Budget: collective-permutes only, in a loop or one by one. Each device sends
     at most 2 (n-1)/n times the bytes of its row, that is, 2 (n-1) pieces of
     m / n numbers. Pass each piece to a neighbour: on a ring of TPU v4 chips,
-    and without latency, all transfers together may take no longer than
-    sending 2 (n-1) pieces one after the other over one link.
+    ignoring latency, all transfers together may take no longer than sending
+    2 (n-1) pieces one after the other over one link.
 
     把数据切成小块，绕环传递，把所有设备上的行加在一起。
 

@@ -56,7 +56,7 @@ def dropout_step(
     mesh：只有一个 Explicit 轴 "data"。
     返回 (params - rate * gradient, value)。value 是 f32[]，即各设备损失的平均值，gradient
     是 value 的梯度；返回的两项在每个设备上都有一份。函数会用 `jit` 编译。
-    预算：只用 all-reduce，每个参数算 4 字节，另加 16 字节；共 n 个设备时，每个
+    预算：只用 all-reduce，params 里每个数算 4 字节，另加 16 字节；共 n 个设备时，每个
     设备发送的字节数，最多是这些字节的 2 (n-1)/n 倍。
     """
     # TODO: differentiate the mean over the devices, not a device's own loss.
@@ -161,9 +161,9 @@ def accumulated_gradient(
     Returns the gradient, with respect to `params`, of the mean loss over all
     real rows of all microbatches, on every device. The function is compiled
     with `jit`.
-    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes. On n
-    devices, each device sends at most 2 (n-1)/n times these bytes. Sum the
-    gradients over the devices once, not once in every microbatch.
+    Budget: all-reduces only, of 4 bytes for each number in `params` plus 16
+    bytes. On n devices, each device sends at most 2 (n-1)/n times these bytes.
+    Sum the gradients over the devices once, not once in every microbatch.
 
     在多个设备上，把一个大批次分成若干微批次，求出整个批次的梯度。
 
@@ -177,7 +177,7 @@ def accumulated_gradient(
     mesh：只有一个 Explicit 轴 "data"。
     返回平均损失对 params 的梯度，每个设备上各有一份；平均损失要按全部微批次里
     的全部有效行来算。函数会用 `jit` 编译。
-    预算：只用 all-reduce，每个参数算 4 字节，另加 16 字节；共 n 个设备时，每个
+    预算：只用 all-reduce，params 里每个数算 4 字节，另加 16 字节；共 n 个设备时，每个
     设备发送的字节数，最多是这些字节的 2 (n-1)/n 倍。也就是说，梯度只在设备之间
     求和一次，而不是每个微批次一次。
     """
@@ -237,9 +237,9 @@ def fsdp_step(
 
     loss: loss(params, x, y) returns the mean loss over the rows in its
     arguments. It needs every array of `params` whole.
-    params: a dict of f32 arrays. If the mesh's size divides dimension 0 of an
-    array, this dimension is sharded over "data"; each device has a copy of
-    every other array.
+    params: a dict of f32 arrays. If the mesh's size divides the size of
+    dimension 0 of an array, this dimension is sharded over "data"; each device
+    has a copy of every other array.
     x: f32[rows, features], rows sharded over "data".
     y: f32[rows, outputs], rows sharded over "data".
     rate: the learning rate.

@@ -57,11 +57,11 @@ def zero_bytes(
     ZeRO-2 and ZeRO-3 sum the gradients over the devices for every microbatch.
     Returns a dict: "held" is the number of bytes of parameters and of Adam's
     two averages, all of them f32, that one device holds between two steps;
-    "sent" is the number of bytes that it sends in a step. In ZeRO-3 every
-    weight, not only those of the layers, is gathered twice for each microbatch:
-    in the forward pass, and again in the backward pass. If a device needs only
-    its part of a sum, the sum is a reduce-scatter; all collectives run in
-    rings.
+    "sent" is the number of bytes that it sends in a step. In ZeRO-3 all
+    weights, not only those of the layers, are gathered twice for each
+    microbatch: in the forward pass, and again in the backward pass. If a device
+    needs only its part of a sum, the sum is a reduce-scatter; all collectives
+    run in rings.
 
     用公式算出 ZeRO 的某个阶段里，一个设备要存放多少、发送多少。
 
@@ -89,19 +89,20 @@ def zero_one(
     limit: float,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute one step of ZeRO-1, with clipping, that sends no more than DP.
+    """Compute one step of ZeRO-1 with clipping; it sends hardly more than DP.
 
     The loss is the mean of `(x @ w - y) ** 2` over all rows and columns of y,
     on all devices together. Its gradient g with respect to w, f32[d, k], is
-    clipped: if the norm of the whole g (the root of the sum of all its squares)
-    is more than `limit`, g is multiplied by limit / norm. Then `momentum =
-    0.9 * momentum + g` and, with this new momentum, `w = w - 0.1 * momentum`.
+    clipped: if the norm of the whole g (the square root of the sum of the
+    squares of its elements) is more than `limit`, g is multiplied by limit /
+    norm. Then `momentum = 0.9 * momentum + g` and, with this new momentum,
+    `w = w - 0.1 * momentum`.
     w: f32[d, k], a copy on every device.
     momentum: f32[d, k], sharded along d over "data"; the mesh's size n divides
     d.
     x: f32[rows, d], its rows sharded over "data"; n divides rows.
     y: f32[rows, k], sharded the same way as x.
-    limit: the largest norm, more than 0.
+    limit: the largest norm that g may have, more than 0.
     mesh: n devices on one Explicit axis, "data".
     Returns (w, momentum), both new: w whole on every device, momentum sharded
     along d, as they were before. The function is compiled with `jit`.
@@ -109,7 +110,7 @@ def zero_one(
     bytes, and one all-reduce of 4 bytes: a device sends at most 2 (n-1)/n * (4
     * d * k + 4) bytes.
 
-    做一步带裁剪的 ZeRO-1，通信量和数据并行一样。
+    做一步带裁剪的 ZeRO-1，通信量只比数据并行多出一个数的求和。
 
     损失是 `(x @ w - y) ** 2` 对 y 的所有行、所有列的平均值，包括其他设备上的行。它对 w 的梯度
     g（f32[d, k]）要裁剪：整个 g 的范数（所有元素的平方和再开方）超过 limit 时，g 乘以

@@ -54,7 +54,7 @@ def merge_parts(
 def window_attention(
     q: jax.Array, k: jax.Array, v: jax.Array, window: int, mesh: Mesh
 ) -> jax.Array:
-    """Attend only to the last few positions of a sharded sequence.
+    """Let each position attend only to itself and a few positions before it.
 
     q, k, v: f32[b, T, h, d]; the dimensions are batch, positions, heads, and
     the width of a head. All three arrays are sharded along the positions, with

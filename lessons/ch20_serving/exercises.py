@@ -87,8 +87,8 @@ def decode_step(
     device.
     w: a dict of weights: "q": f32[D, h, d], "k" and "v": f32[D, g, d], each
     sharded with `P(None, "h")`, and "o": f32[h, d, D], sharded with `P("h")`.
-    Query head j uses key head j // (h / g); g is a multiple of n. A score is
-    the dot product of a query and a key, divided by √d.
+    Query head j uses head j // (h / g) of k and v; g is a multiple of n. A
+    score is the dot product of a query and a key, divided by √d.
     k, v: f32[b, T, g, d], sharded with `P(None, None, "h")`; positions below
     `at` are filled.
     at: i32[], 0 ≤ at < T, the token's position.
@@ -103,7 +103,7 @@ def decode_step(
 
     x：f32[b, D]，b 个序列里各一个词元的向量，每个设备都有。
     w："q" 是 f32[D, h, d]，"k" 和 "v" 是 f32[D, g, d]，都按 `P(None, "h")` 分片；"o" 是 f32[h, d, D]，
-    按 `P("h")` 分片。下标为 j 的查询头使用下标为 j // (h / g) 的键头，g 是 n 的倍数。得分是查询与键的内积除以
+    按 `P("h")` 分片。下标为 j 的查询头使用 k 和 v 中下标为 j // (h / g) 的头，g 是 n 的倍数。得分是查询与键的内积除以
     √d。
     k、v：f32[b, T, g, d]，按 `P(None, None, "h")` 分片；at 之前的位置已经写入。
     at：i32[]，0 ≤ at < T，即这个词元的位置。
