@@ -31,10 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        parser.error(f"unknown option {unknown[0]}")
+        what = "unknown option" if unknown[0].startswith("-") else "unexpected argument"
+        parser.error(f"{what} {unknown[0]}")
     command: Callable[[argparse.Namespace], int] = options.command
     if sys.platform == "win32":
-        _say("JAX's processes need Linux or macOS: on Windows, use WSL2 (`wsl --install`)")
+        _say("minipod needs Linux or macOS: on Windows, use WSL2 (`wsl --install`)")
         return 2
     try:
         return command(options)
@@ -97,14 +98,16 @@ def _parser() -> argparse.ArgumentParser:
     traffic.set_defaults(command=_traffic)
 
     plan = commands.add_parser(
-        "plan", help="compile for a TPU slice that you do not have; show memory, traffic and time"
+        "plan", help="compile for a TPU slice or GPU host that you do not have; show memory, traffic and time"
     )
     plan.add_argument(
         "program",
         metavar="FILE.py:NAME",
         help="function that returns (function, arguments); called as NAME(mesh), or NAME() without --mesh",
     )
-    plan.add_argument("--on", required=True, metavar="SLICE", help="slice, such as v5e:4x4, v5p-128 or 2xv5e:4x4")
+    plan.add_argument(
+        "--on", required=True, metavar="SLICE", help="slice or GPU host, such as v5e:4x4, v5p-128, 2xv5e:4x4 or h100:8"
+    )
     plan.add_argument(
         "--mesh", metavar="AXES", help="mesh axes, such as data=4,model=4 (default: NAME makes its own mesh)"
     )

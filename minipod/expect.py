@@ -31,7 +31,7 @@ def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], te
     """
     wanted = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
     if text:
-        wanted += f" that says «{text}»"
+        wanted += f" with {text!r} in its message"
     try:
         yield
     except BaseException as error:
@@ -42,7 +42,7 @@ def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], te
             raise
         raise AssertionError(f"expected {wanted}, but this was raised: {quote(error)}") from error
     raise AssertionError(
-        f"expected {wanted}, but nothing was raised: this error no longer occurs, so the text must change"
+        f"expected {wanted}, but nothing was raised: this error no longer occurs; change the page or test that shows it"
     )
 
 

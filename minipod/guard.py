@@ -75,7 +75,7 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
             program = _program(function, args, kwargs, what, known)
             turn, programs = _meet(what, f"{program} {_values(args, kwargs)}", seconds)
             if len({text.partition(" ")[0] for text in programs}) > 1:
-                who = "; ".join(f"process {i} has {text.rstrip()}" for i, text in enumerate(programs))
+                who = "; ".join(f"process {i} runs program {text.rstrip()}" for i, text in enumerate(programs))
                 raise OutOfStep(f"call {turn}, {what}, is not the same program everywhere: {who}")
         return function(*args, **kwargs)
 
@@ -163,4 +163,4 @@ def _last(other: int, seconds: float) -> str:
     try:
         return coordinator_store.get(f"guard/last/{other}", seconds)
     except TimeoutError:
-        return "has called nothing that is watched"
+        return "has not called any watched function"

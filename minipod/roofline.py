@@ -82,8 +82,8 @@ def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[fl
 
     "kernel", the FLOPs that custom kernels state, counts at the peak of bf16, and so does an f8 type for which the chip
     has no figure (it multiplies f8 as bf16); s4, u4 and u8 count as s8. Other types, such as s32, are not work of the
-    matrix unit: they add nothing to the first figure, and to the second at a hundredth of the bf16 peak, which the
-    vector unit exceeds.
+    matrix unit: they add nothing to the first figure, and count in the second at a hundredth of the bf16 peak, which
+    the vector unit exceeds.
     """
     known, rest = 0.0, {}
     for kind, count in flops.items():

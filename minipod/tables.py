@@ -24,7 +24,7 @@ class Table:
 
     left: the positions of the columns of words, which are aligned left; the others are numbers, aligned right.
     kind: the class of the HTML element, in addition to `minipod`. empty: the text if there are no rows.
-    sum: the line below, as (label, number); on a page under the last column.
+    sum: (label, number) for a line below the rows; on a page, the number is in the last column.
     """
 
     columns: tuple[str, ...]

@@ -97,7 +97,8 @@ def torus_of(mesh: Any, closes: int) -> Torus | None:
 
     closes: as in `minipod.traffic.Link`: 16 for v5e and v6e, where an axis of 16 is a ring; 4 for v4, v5p and 7x, whose
     rings come with whole cubes of 4 × 4 × 4, so that all axes are rings or none. Source: "How to Scale Your Model",
-    part 2, on TPU networking. A mesh of part of a slice is treated as a slice without rings.
+    part 2, on TPU networking. A part of a slice is treated as a whole slice if it is a box with a
+    corner at the origin, and as a slice without rings otherwise.
     """
     devices = devices_of(mesh)
     if not devices or not all(getattr(device, "platform", "") == "tpu" for device in devices):

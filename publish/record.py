@@ -25,7 +25,9 @@ from publish.page import ROOT, Page, show
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.record", description="Run cells and record their outputs.")
     parser.add_argument("pages", metavar="PAGE", nargs="*", help="page to run, such as ch03_sharding (default: all)")
-    parser.add_argument("--what", metavar="NAME", help="run these recorders instead, such as '*_plans'")
+    parser.add_argument(
+        "--what", metavar="NAME", help="run the recorders with this name or pattern instead, such as '*_plans'"
+    )
     options = parser.parse_args(arguments)
     wanted, names = options.pages, sync.chapters()
     if unknown := [name for name in wanted if name not in names]:

@@ -31,7 +31,7 @@ class Run:
     seconds  wall-clock time
     first_failure  the first failure, in one sentence; None if all went well
     exit_code  for a shell: the code of the first process that failed, 128 + signal, or 124 at the limit
-    stacks   the lines at which each process was when it had to be ended; "" if it ended by itself
+    stacks   the lines at which each process was when it had to be ended; "" if its program had ended or was suspended
     """
 
     outputs: list[str]
@@ -64,7 +64,7 @@ class Run:
 
     def where(self) -> "Where":
         """Return a side-by-side view of where the processes were when they had to be ended."""
-        return Where([stack or "(not there any more)" for stack in self.stacks])
+        return Where([stack or "(no stack: its program had ended or was suspended)" for stack in self.stacks])
 
 
 @dataclass(frozen=True)

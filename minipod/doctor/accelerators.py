@@ -59,21 +59,21 @@ def accelerators(
         return None
     value = f"{', '.join(parts)} in this machine"
     if platform not in ("", "cpu"):
-        return Finding("Accelerators", f"{value}; JAX uses its {platform}")
+        return Finding("Accelerators", f"{value}; JAX runs on platform {platform}")
     asked = _asked_for_cpu(env)
     why = asked or (_no_gpu(here, env) if here.gpus else _no_tpu(here, root))
-    return Finding("Accelerators", f"{value}; JAX sees none of them", why, needed=in_cluster and not asked)
+    return Finding("Accelerators", f"{value}; JAX sees none", why, needed=in_cluster and not asked)
 
 
 def _asked_for_cpu(env: Mapping[str, str]) -> str:
     asked = env.get("JAX_PLATFORMS", "")
-    return f"JAX_PLATFORMS={asked} hides them: unset it" if asked.split(",")[0] == "cpu" else ""
+    return f"JAX_PLATFORMS={asked} makes JAX use the CPU: unset it" if asked.split(",")[0] == "cpu" else ""
 
 
 def _no_gpu(here: Hardware, env: Mapping[str, str]) -> str:
     for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
         if env.get(name) in ("", "-1", "none", "void", "NoDevFiles"):
-            return f"{name}={env[name]} hides them: unset it, or list the ones to use (CUDA_VISIBLE_DEVICES=0)"
+            return f"{name}={env[name]} hides all GPUs: unset it, or list the ones to use (CUDA_VISIBLE_DEVICES=0)"
     if not here.gpu_files:
         return "there is no /dev/nvidia0: the driver is not loaded, or this container was started without its GPUs"
     have = versions()

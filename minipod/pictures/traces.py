@@ -72,10 +72,10 @@ class Trace:
     ) -> None:
         """Record a step.
 
-        name: such as "turn 1". holds: for each device, its cells, or values for `str`. moves: what was sent since the
-        last step. sent: the bytes that a device has sent since then (default: from the moves). said: the step's
-        sentence (`minipod.drawing.phrases`; default: its name). Raises ValueError for a step that does not fit the
-        devices.
+        name: such as "turn 1". holds: for each device, a list of `Cell`s, or of values to be shown as `str` prints
+        them. moves: what was sent since the last step. sent: the bytes that a device has sent since then (default: from
+        the moves). said: the step's sentence (`minipod.drawing.phrases`; default: its name). Raises ValueError for a
+        step that does not fit the devices.
         """
         if len(holds) != self.devices or any(len(cells) > CELLS for cells in holds):
             raise ValueError(f"a step needs what each of {self.devices} devices holds, at most {CELLS} cells each")

@@ -25,7 +25,8 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
     """Compile `function`, jitted or not, for the slice of its arguments' mesh, without running it.
 
     arguments: those of the function, with a `jax.ShapeDtypeStruct` in place of each array; at least one has a
-        NamedSharding on a `minipod.pods.mesh`. Donated arguments count once.
+        NamedSharding on a `minipod.pods.mesh`. A donated argument and the result in its place are
+        counted as memory once.
 
     Without libtpu, returns a plan recorded in the folder of the function's file, if any: `plan.recorded` is True.
 

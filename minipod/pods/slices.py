@@ -108,7 +108,7 @@ class Slice:
 
 
 def slice_of(name: str) -> Slice:
-    """Return the slice with a name such as `v5e:4x4` or `v4:4x4x8`, Cloud's `v5p-128`, or several, `2xv5e:4x4`.
+    """Return the slice called `name`, such as `v5e:4x4`, `v5p-128` (Cloud's name) or `2xv5e:4x4` (two slices).
 
     `tpu7x:2x2x1`, as libtpu spells it, is `7x:2x2x1`. The `name` of the result always has the shape. ValueError for an
     unknown name; the message lists the known generations.

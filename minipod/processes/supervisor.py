@@ -98,7 +98,7 @@ class Program(subprocess.Popen[bytes]):
     def end(self, patience: float = 0.0, *groups: int) -> int:
         """Close the pipe and return the exit code.
 
-        If the program has not ended after `patience` seconds, end its family and `groups`.
+        If the program has not ended after `patience` seconds, kill its process group and `groups`.
         """
         self.let_go()
         if patience:

@@ -17,7 +17,10 @@ from publish.print import articles, cards, epub, paper, site, whole
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make a PDF, EPUB, zip file or cards.")
+    parser = argparse.ArgumentParser(
+        prog="python -m publish.print",
+        description="Make a PDF, an EPUB, a zip file of the site, or cards (preview pictures for shared links).",
+    )
     parser.add_argument("kind", choices=("pdf", "epub", "zip", "cards"), help="the format to make")
     options.add_editions(parser, "make")
     options.add_build(parser, "of the built book")

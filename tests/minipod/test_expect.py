@@ -20,7 +20,7 @@ def test_an_expected_error_is_printed_and_the_program_goes_on(capsys: pytest.Cap
 
 
 def test_nothing_raised_and_another_error_or_message_are_failures_that_say_so():
-    expected = "expected ValueError that says «in_specs», "
+    expected = "expected ValueError with 'in_specs' in its message, "
     with pytest.raises(AssertionError, match=expected + "but nothing was raised"), expect_error(ValueError, "in_specs"):
         pass
     for raised in (TypeError("in_specs"), ValueError("out_specs")):

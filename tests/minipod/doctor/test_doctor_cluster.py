@@ -98,7 +98,7 @@ def test_planted_a_slow_process_and_what_the_doctor_of_one_machine_says_is_said_
     path = f"{custom(tmp_path, ODD)}:{os.environ['PYTHONPATH']}"
     run, found = doctors(PYTHONPATH=path, CUDA_VISIBLE_DEVICES="1", LD_LIBRARY_PATH="/opt/other-nccl")
     unused, host = found["accelerators"], found["host_name"]
-    assert named(unused, "note") and unused["value"].startswith("8 NVIDIA GPUs in this machine; JAX sees none of them")
+    assert named(unused, "note") and unused["value"].startswith("8 NVIDIA GPUs in this machine; JAX sees none")
     assert unused["advice"]
     assert named(host, "note") and "127.0.1.1, reachable only from this machine" in host["value"]
     assert "give the name its network address in /etc/hosts" in host["advice"]

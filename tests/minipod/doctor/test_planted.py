@@ -155,7 +155,7 @@ def root(tmp_path: Path) -> Path:
 def test_planted_a_gpu_without_its_driver_its_plugin_or_hidden(root: Path, monkeypatch: pytest.MonkeyPatch):
     def advice(**env: str) -> str:
         found = accelerators.accelerators("cpu", env, root)
-        assert found and found.value == "1 NVIDIA GPU in this machine; JAX sees none of them"
+        assert found and found.value == "1 NVIDIA GPU in this machine; JAX sees none"
         return found.advice
 
     monkeypatch.setattr(accelerators, "versions", lambda: {"jax": "0.10.2", "jaxlib": "0.10.2"})
@@ -163,8 +163,8 @@ def test_planted_a_gpu_without_its_driver_its_plugin_or_hidden(root: Path, monke
     (root / "dev/nvidia0").touch()
     (root / "dev/nvidiactl").touch()
     assert 'pip install "jax[cuda13]"' in advice()
-    assert advice(CUDA_VISIBLE_DEVICES="").startswith("CUDA_VISIBLE_DEVICES= hides them")
-    assert advice(JAX_PLATFORMS="cpu") == "JAX_PLATFORMS=cpu hides them: unset it"
+    assert advice(CUDA_VISIBLE_DEVICES="").startswith("CUDA_VISIBLE_DEVICES= hides all GPUs")
+    assert advice(JAX_PLATFORMS="cpu") == "JAX_PLATFORMS=cpu makes JAX use the CPU: unset it"
     have = {"jaxlib": "0.10.2", "jax-cuda13-plugin": "0.10.1"}
     monkeypatch.setattr(accelerators, "versions", lambda: have)
     assert advice() == "jax-cuda13-plugin 0.10.1 does not match jaxlib 0.10.2: install the same version of both"
