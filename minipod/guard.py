@@ -155,7 +155,7 @@ def _note(turn: int, other: int, mine: str, seconds: float) -> str:
             last = _last(other, _ANSWER if over else _GLANCE)
             if last == "has finished" or over:
                 late = "" if last == "has finished" else f" within {seconds:g} s"
-                message = f"call {turn}, {mine}: process {other} did not come{late}; it {last}"
+                message = f"call {turn}, {mine}: process {other} did not arrive{late}; it {last}"
                 raise OutOfStep(message) from None
 
 

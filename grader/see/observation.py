@@ -12,7 +12,7 @@ from grader.see.values import Value
 from grader.see.wire import Malformed, decode
 from minipod import forked
 
-LEFT_ALONE = re.compile("Gloo|Timed out|Connection closed")  # a collective gave up: its peer did not come
+LEFT_ALONE = re.compile("Gloo|Timed out|Connection closed")  # a collective gave up: its peer did not arrive
 
 CodeLine = tuple[int | None, str]  # its number in the file, and its text
 STATUSES = ("ok", "raised", "died", "closed", "garbled", "spoilt", "large", "printed", "memory", "hung", "left")
@@ -45,7 +45,7 @@ class Failure:
 
     @property
     def is_timeout(self) -> bool:
-        """Return whether a collective gave up because a different process did not come."""
+        """Return whether a collective gave up because a different process did not arrive."""
         return LEFT_ALONE.search(self.text) is not None
 
 

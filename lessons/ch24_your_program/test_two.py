@@ -38,7 +38,7 @@ def test_it_goes_on_from_the_checkpoint(tmp_path):
         reach(i)  # here process 1 is killed
         meet(f"step {i}", seconds=2)  # here the other one notices
 
-    with pytest.raises(OutOfStep, match="process 1 did not come"):
+    with pytest.raises(OutOfStep, match="process 1 did not arrive"):
         train(tmp_path, 12, whole_mesh(), begin)
     four = jax.make_mesh((4,), ("data",), devices=jax.local_devices())
     found = train(tmp_path, 12, four)

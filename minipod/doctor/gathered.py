@@ -89,7 +89,7 @@ def _processes(gathered: Gathered) -> list[Finding]:
     if not gathered.missing:
         return [Finding("Processes", value)]
     advice = (
-        f"{gathered.who(gathered.missing)} did not come within {gathered.limit:g} s: not started, already ended, "
+        f"{gathered.who(gathered.missing)} did not arrive within {gathered.limit:g} s: not started, already ended, "
         f"stopped, or unable to reach {gathered.coordinator}"
     )
     return [Finding("Processes", value, advice)]

@@ -141,7 +141,7 @@ def until(holds: Callable[[], bool], what: str, seconds: float = 120) -> None:
     while not holds():
         if time.monotonic() > end:
             outputs = [path.read_text() for path in Path().glob("*.out")]
-            raise TimeoutError("\n".join([f"{what} did not come", *outputs]))
+            raise TimeoutError("\n".join([f"{what} did not arrive", *outputs]))
         time.sleep(0.1)
 
 

@@ -44,7 +44,7 @@ def test_who_is_left_notices_and_does_not_go_on(shared_tmp_path):
         meet(f"step {step}", seconds=5)  # here the other one notices
         done.append(step)
 
-    with pytest.raises(OutOfStep, match="process 1 did not come"):
+    with pytest.raises(OutOfStep, match="process 1 did not arrive"):
         list(train(SETTINGS, make_mesh(8), str(shared_tmp_path), 4, 4, begin))
     assert jax.process_index() == 0 and done == [0, 1]
 

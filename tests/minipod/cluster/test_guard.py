@@ -78,7 +78,7 @@ def test_a_process_that_has_finished_is_named_at_once(tmp_path):
     (tmp_path / "p.py").write_text(SOONER)
     done = cluster.run(tmp_path / "p.py", check=False, limit=60)
     assert done.outputs[1] == "0\n1\n"
-    assert "OutOfStep: call 3, total(int): process 1 did not come; it has finished\n" in done.outputs[0]
+    assert "OutOfStep: call 3, total(int): process 1 did not arrive; it has finished\n" in done.outputs[0]
 
 
 @pytest.mark.processes(2)
@@ -94,7 +94,7 @@ def test_a_process_that_is_elsewhere_is_named_after_the_patience(everyone, total
     monkeypatch.setattr(coordinator_store, "get", slow)
     watched(total, "total")(everyone(ONES))
     if jax.process_index() == 0:
-        said = "call 2, total(float32[8@i,1]): process 1 did not come within 2 s; it was last at call 1, total("
+        said = "call 2, total(float32[8@i,1]): process 1 did not arrive within 2 s; it was last at call 1, total("
         with pytest.raises(OutOfStep, match=f"^{re.escape(said)}"):
             watched(total, "total", seconds=2)(everyone(ONES))
     else:

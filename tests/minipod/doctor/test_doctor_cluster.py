@@ -142,7 +142,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_planted_a_process_that_ends_before_it_comes(tmp_path: Path):
     ends = "import os, sys\nif 'minipod.doctor.cluster_probe' in sys.orig_argv: os._exit(7)\n"
     run, found = doctors(8, 30, 120, PYTHONPATH=custom(tmp_path, ends))
-    assert found["processes"]["state"] == "fault" and found["processes"]["advice"].startswith("process 1 did not come")
+    assert found["processes"]["state"] == "fault" and found["processes"]["advice"].startswith(
+        "process 1 did not arrive"
+    )
     assert "JAX does not start: exit code 7" in run.outputs[1]  # it says so itself
     assert run.exit_code
 
@@ -185,7 +187,7 @@ def test_without_the_other_process_it_ends_within_the_limit_and_another_job_on_i
     alone = f"minipod: process 1: process 0 could not be reached at {address} within {limit} s (Connection refused)\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", alone)
     done, limit = in_process("0", address)
-    assert done.returncode == 1 and f"process 1 did not come within {limit} s" in done.stdout
+    assert done.returncode == 1 and f"process 1 did not arrive within {limit} s" in done.stdout
     with socket.create_server(("127.0.0.1", 0)) as other:
         done, _ = in_process("0", f"127.0.0.1:{other.getsockname()[1]}")
     assert done.returncode == 1 and "process 0 cannot listen there" in done.stdout
