@@ -8,34 +8,10 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 
-def who_am_i__right():
-    everyone = jax.devices()
-    me = jax.local_devices()[0].process_index
-    return {
-        "process": me,
-        "processes": len({d.process_index for d in everyone}),
-        "mine": [d.id for d in everyone if d.process_index == me],
-        "everyone": len(everyone),
-    }
-
-
-def who_am_i__devices_themselves():
-    return {
-        "process": jax.process_index(),
-        "processes": jax.process_count(),
-        "mine": jax.local_devices(),
-        "everyone": jax.device_count(),
-    }
-
-
 def global_sum__right(mine):
     parts = jnp.asarray(mine).reshape(jax.local_device_count(), -1)
     sums = jax.pmap(lambda x: jax.lax.psum(x.sum(), "i"), "i")(parts)
     return float(sums.addressable_shards[0].data[0])
-
-
-def global_sum__own_added_again(mine):
-    return float(multihost_utils.process_allgather(mine).sum() + mine.sum())
 
 
 def global_sum__not_returned(mine):
@@ -45,10 +21,7 @@ def global_sum__not_returned(mine):
 def print_mean__right(xs):
     mean = jax.jit(jnp.mean)(xs)
     text = f"mean {np.asarray(mean):.4f}"
-    print(
-        *[text] * (jax.process_index() == 0),
-        end="\n" if jax.process_index() == 0 else "",
-    )
+    print(*[text] * (jax.process_index() == 0), end="\n" if jax.process_index() == 0 else "")
 
 
 def print_mean__sum_printed(xs):
@@ -61,10 +34,6 @@ def gather_for_all__right(mine):
     mesh = jax.make_mesh((jax.process_count(), jax.local_device_count()), ("host", "device"))
     rows = jax.make_array_from_process_local_data(NamedSharding(mesh, P("host")), mine)
     return np.asarray(jax.reshard(rows, NamedSharding(mesh, P())))
-
-
-def gather_for_all__columns_exchanged(mine):
-    return multihost_utils.process_allgather(mine[:, ::-1], tiled=True)
 
 
 def gather_for_all__processes_backwards(mine):
