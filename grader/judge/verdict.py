@@ -215,7 +215,8 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
 
 
 def _failed(outcome: str, reason: str, failure: Failure) -> Fault:
-    message = Message(reason, {"type": failure.type, "text": failure.text})
+    error = f"{failure.type} {failure.text}".strip()
+    message = Message(reason, {"type": failure.type, "text": failure.text, "error": error})
     return Fault(outcome, message, failure=failure, code=failure.code)
 
 

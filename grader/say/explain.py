@@ -214,7 +214,7 @@ def _has(traffic: Traffic, lang: str) -> str:
     if not counted:
         return say("budget-no-traffic", lang)
     items = [
-        say("budget-item" if n == 1 else "budget-items", lang, op=op, bytes=number(size), times=n)
+        say("budget-item" if n == 1 else "budget-items", lang, op=op, bytes=_bytes(size, lang), times=n)
         for (op, size), n in counted.items()
     ]
     return say("list-comma", lang).join(items)

@@ -34,11 +34,11 @@ def test_the_parts_together_are_the_whole(tmp_path):
 
     first = part(2, 4)  # one student; of the fourth part there is none
     assert first.returncode == 0, first.stdout + first.stderr
-    assert "1 of 4 parts are done" in first.stdout and "parts 1, 3, 4 are missing" in first.stdout
+    assert "parts done: 1 of 4" in first.stdout and "parts 1, 3, 4 are missing" in first.stdout
     assert not page.exists()
     for n in (1, 3):
         part(n, 4)
-    assert "3 of 4 parts are done" in part(3, 4).stdout
+    assert "parts done: 3 of 4" in part(3, 4).stdout
     assert "written:" in part(4, 4).stdout
     assert rows(folder) == whole
     same = [line for line in told.splitlines() if "<td" in line or "<h2" in line]

@@ -167,7 +167,7 @@ def test_many_files_are_counted_and_not_listed(lessons, tmp_path):
         path.write_text("def thrice(x):\n    return 3 * x\n")
         path.chmod(0o444)
     notes = blanks.complete(lessons, tmp_path / "answers", "en")
-    assert len(notes) == 4 and notes[-1] == "The same is true of 3 more files."
+    assert len(notes) == 4 and notes[-1] == "Other files with the same problem: 3."
 
 
 def test_a_todo_in_one_language_is_named(lessons):

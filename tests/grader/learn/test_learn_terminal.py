@@ -154,10 +154,10 @@ def test_a_bad_value_is_one_sentence(tmp_path, capsys, monkeypatch):
     (project(tmp_path) / "answers").write_text("a file in place of the folder")
     copied = "the exercises could not be copied to answers/"
     for arguments, sentence in [
-        (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
+        (["--lang", "fr"], "unknown language fr: choose one of en, zh-Hans, zh-Hant"),
         (["--memory", "-1"], "--memory -1: a number above 0 is needed"),
         (["--root", "/nowhere"], "There are no exercises in /nowhere/lessons."),
-        (["--root", str(tmp_path)], f"{copied} (File exists): make the folder writable"),
+        (["--root", str(tmp_path)], f"{copied} (File exists): make sure that it is a folder to which you can write"),
     ]:
         assert main(arguments) == 2
         assert capsys.readouterr().err == sentence + "\n"

@@ -93,7 +93,8 @@ def test_a_mistake_in_another_spelling_is_named_and_explained(root):
     assert "--seed 7" in checked.text
     budget = checked.rows["ch90_one.total"]["message"]
     assert (
-        "Each device sends 24 bytes (one all-gather of a 32-byte array); the budget is 6 bytes, by all-reduce" in budget
+        "Each device sends 24 bytes (one all-gather of an array of 32 bytes); the budget is 6 bytes, by all-reduce"
+        in budget
     )
     chinese = check(root, "lessons/ch90_one", "--answers=mistaken", "--lang=zh-Hans", "--seed=7")
     assert "写成了平方——你把 x 和自己相乘了。" in chinese.text
@@ -151,7 +152,7 @@ def test_options_have_the_values_that_the_help_says(root, monkeypatch):
     "given, sentence",
     [
         (["--answers", "nowhere"], "--answers nowhere: there is no such folder"),
-        (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
+        (["--lang", "fr"], "unknown language fr: choose one of en, zh-Hans, zh-Hant"),
         (["--limit", "soon"], "--limit soon: a number above 0 is needed"),
         (["--memory=-1"], "--memory -1: a number above 0 is needed"),
         (["--seed", "x"], "--seed x: give a whole number, 0 or more"),
@@ -195,4 +196,4 @@ def test_pytest_spreads_the_exercises_and_does_without_forks(root):
     assert (spread.code, outcomes(spread)) == (0, dict.fromkeys(ALL, "right"))
     unforked = check(root, "--solutions", "--no-fork")
     assert (unforked.code, outcomes(unforked)["ch91_pair.everybody"]) == (1, "skipped")
-    assert "needs two processes, which --no-fork rules out" in unforked.rows["ch91_pair.everybody"]["message"]
+    assert "needs several processes, but --no-fork allows only one" in unforked.rows["ch91_pair.everybody"]["message"]

@@ -28,7 +28,7 @@ def test_what_an_answer_deletes_is_there_afterwards(tmp_path: Path):
     told = " ".join(row["message"] for row in checked.rows.values())
     assert checked.rows["ch90_one.double"]["outcome"] == "right"  # whoever did it: the next answer had begun
     gone = "ch90_one.py, ch91_pair.py"
-    assert f"During the check, files in your answers folder were deleted: {gone}. They have been restored." in told
+    assert f"Deleted from your answers folder during the check, and restored: {gone}." in told
     assert "Traceback" not in checked.text
 
 
