@@ -215,7 +215,7 @@ def _positive(value: str, option: str, whole: bool = False) -> float:
     except ValueError:
         number = 0
     if not 0 < number < math.inf:
-        raise BadInput("bad-number", option=option, value=value)
+        raise BadInput("bad-count" if whole else "bad-number", option=option, value=value)
     return number
 
 

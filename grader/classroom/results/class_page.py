@@ -204,7 +204,7 @@ def _mistakes(grading: ClassGrading) -> str:
             f'<p class="muted">{_e(tally.mistake_text(grading, exercise, mistake))}</p></th><td>{len(who)}</td>'
             f"<td><code>{_e(exercise)}</code></td><td>{_e(names)}</td></tr>"
         )
-    heads = ("class-mistake", "class-times", "class-exercise", "class-students")
+    heads = ("class-mistake", "class-times", "class-exercise", "class-student")
     inner = _list(heads, often, lang) if often else ""
     if once:
         text = _e(say("class-once", lang, count=len(once)))

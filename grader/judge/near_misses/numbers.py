@@ -27,7 +27,8 @@ def not_finite(p: Pair) -> Message | None:
     bad = ~np.isfinite(p.got) & np.isfinite(p.expected)
     if not bad.any():
         return None
-    kind = "nan" if np.isnan(p.got[bad]).any() else "inf"
+    kinds = (("nan", np.isnan(p.got[bad]).any()), ("inf", np.isinf(p.got[bad]).any()))
+    kind = "/".join(name for name, found in kinds if found)
     if bad.all():
         return Message("not-finite-all", {"kind": kind})
     first = np.argwhere(bad)[0]

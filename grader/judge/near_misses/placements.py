@@ -74,7 +74,7 @@ def budget(traffic: Traffic, limit: Budget, solution: Traffic) -> Message | None
         if used == {"all-gather"} and "all-reduce" in limit.ops and total > limit.sent:
             return Message("budget-gather")
         key = "budget-op-fits" if total <= limit.sent else "budget-op"
-        return Message(key, {"op": other[0], "right": sorted(limit.ops)[0]})
+        return Message(key, {"op": other[0], "right": (*sorted(limit.ops),)})
     if traffic.count > solution.count:
         return Message("budget-more", {"count": traffic.count, "enough": solution.count})
     times = total / limit.sent

@@ -43,7 +43,7 @@ def test_right_wrong_and_todo_of_four_students_and_one_who_handed_in_nothing(tmp
     assert outcomes(rows["小明"]) == ["right", "todo", "todo", "absent"]
     assert (folder / "小明/ch90_one.py").read_text() == "def double(x):\n    return 2 * x  # total\n"
     assert outcomes(rows["nothing"]) == ["absent"] * 4
-    assert "5 students, 4 exercises: 5 of 20 answers right" in done.stdout
+    assert "students: 5; exercises: 4; right answers: 5 of 20; " in done.stdout
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert "<b>bob" not in page and "&lt;b&gt;bob" in page
     assert "squared" in page and "NameError" in page and "sleep(1000)" not in done.stdout
@@ -68,7 +68,7 @@ def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
         (["class", "--lessons", "ch77"], "there is no such chapter"),
         (["class", "--lang", "fr"], "choose one of en, zh-Hans, zh-Hant"),
         (["class", "--memory", "nan"], "a number above 0"),
-        (["class", "--jobs", "1.5"], "a number above 0"),
+        (["class", "--jobs", "1.5"], "a whole number above 0"),
         (["class", "--seed", "-1"], "a whole number"),
     ]:
         assert main(options) == 2
@@ -117,7 +117,7 @@ def test_what_lies_in_the_working_folder_is_not_imported(tmp_path):
     command = [sys.executable, "-m", "lessons", "class", ".", "--root", str(root), "--lang", "en"]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0 and "0 of 1 answers right" in done.stdout, done
+    assert done.returncode == 0 and "right answers: 0 of 1" in done.stdout, done
 
 
 def test_a_name_cannot_steer_a_terminal():

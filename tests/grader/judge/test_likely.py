@@ -103,7 +103,7 @@ def test_a_learner_reads_that_it_is_only_likely(tmp_path):
     mistakes = "def half__twice(x):\n    return 2 * x, 2 * x\n"
     verdict, english, chinese = told(tmp_path / "b", "x / 2, x", "2 * x, x", mistakes)
     assert (verdict.outcome, verdict.likely) == ("wrong", "half__twice")
-    assert english[0] == "Judging by this case, the parts that are wrong look like: twice."
+    assert english[0] == "Judging by this case, the mistake in the wrong parts looks like: twice."
     assert chinese[0] == "就这个例子看，出错的部分像是：两倍。"
 
 

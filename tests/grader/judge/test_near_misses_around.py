@@ -73,10 +73,10 @@ def test_what_costs_too_much_and_of_collectives_only_what_is_so():
     assert {key: said and said.key for key, said in found.items()} == {key: key for key in BUDGETS}
     # What each device has combined may be gathered in fewer bytes than an all-reduce sends.
     fits = of_bills([("all-gather", 4, 1)], [("all-reduce", 8, 1)], {"all-reduce"}, 8)
-    assert fits == Message("budget-op-fits", {"op": "all-gather", "right": "all-reduce"})
+    assert fits == Message("budget-op-fits", {"op": "all-gather", "right": ("all-reduce",)})
     # Summed by a reduce-scatter on the way to another layout, say, and then gathered: nothing is combined after it.
     summed = of_bills([("all-reduce", 4, 1), ("all-gather", 4, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4)
-    assert summed == Message("budget-op", {"op": "all-gather", "right": "all-reduce"})
+    assert summed == Message("budget-op", {"op": "all-gather", "right": ("all-reduce",)})
     # Two rounds of eight turns where seven are enough: 16 permutes instead of 14, not one after the loop.
     op = "collective-permute"
     turns = of_bills([(op, 4, 8)] * 2, [(op, 4, 1)] * 14, {op}, 56)
@@ -139,7 +139,7 @@ def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
 
 def test_a_sentence_in_a_sentence_and_a_list_are_filled_in_both_languages():
     found = Message("some", {"bad": 3, "all": 8, "within": Message("throughout")})
-    assert near_words(found, "en") == "3 of 8 numbers differ, throughout the array."
+    assert near_words(found, "en") == "3 of 8 numbers came out wrong, throughout the array."
     assert near_words(found, "zh-Hans") == "8 个数中有 3 个不对，各处都有。"
     found = of_values([{0: 3, 1: 4}], [{0: 4, 1: 3}])
     assert found and "0, 1" in near_words(found, "en") and "0、1" in near_words(found, "zh-Hans")
@@ -193,8 +193,8 @@ def test_a_learner_reads_it(tmp_path):
     rows = check(root).rows
     for name, words in {
         "ch90_one.double": "rolled by 2 along dimension 0",
-        "ch90_one.total": "each device sends 2 times the bytes",
-        "ch90_one.count_to": "What was printed is not right.",
+        "ch90_one.total": "each device sends 2 times as many bytes as the budget allows",
+        "ch90_one.count_to": "The printed output is not right.",
         "ch96_left.right": "",
         "ch96_left.shown": "",
         "ch96_left.hosted": left,

@@ -21,9 +21,9 @@ def lines(got, expected, lang="en", args=((),) * 9, near=None):
 
 
 def test_none_is_no_missing_return_where_it_may_be_the_answer():
-    assert lines([None, 2], [1, 2])[0].startswith("The function returned None: is a return statement missing")
+    assert lines([None, 2], [1, 2])[0].startswith("None is not right here: is a return statement missing")
     assert lines([None, None], [1, None])[0] == "None can be the answer, but not for these inputs."
-    assert lines([1, 2], [1, None])[0] == "For these inputs the answer is None."
+    assert lines([1, 2], [1, None])[0] == "For these inputs, None is expected here."
     assert lines([None, None], [1, None], "zh-Hans")[0] == "答案可以是 None，但对这组输入不是。"
 
 

@@ -44,7 +44,7 @@ def test_a_class_is_checked_without_them(root):
     command = [sys.executable, "-m", "grader.classroom.class_command", "submissions", "--root", ".", "--lang", "en"]
     env = os.environ | BENT | {"PYTHONPATH": str(HERE.parent)}
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=300)
-    assert "environment variables that the checks ignore: " in done.stdout and "3 of 3 answers right" in done.stdout, (
+    assert "environment variables that the checks ignore: " in done.stdout and "right answers: 3 of 3" in done.stdout, (
         done
     )
 
@@ -67,4 +67,4 @@ def test_no_process_for_an_answer_is_one_sentence(root, monkeypatch):
     monkeypatch.setattr(checking.forked, "start", refuse)
     verdict, said = verdict_on(root, "ch90_one.double")
     assert verdict.outcome == "broken"
-    assert said["en"][0].startswith("No process could be started (Resource temporarily unavailable): ")
+    assert said["en"][0].startswith("A process could not be started (Resource temporarily unavailable): ")

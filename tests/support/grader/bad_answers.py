@@ -7,8 +7,8 @@ BAD = {
     "syntax": ("def syntax(x)\n    return 2 * x", "broken", "not valid Python yet: expected"),
     "sleeps": ("time.sleep(1000)", "hung", ": time.sleep(1000)"),
     "leaves": ("os._exit(0)", "broken", "the Python process (exit code 0)"),
-    "exits": ("sys.exit('bye')", "broken", "called exit (SystemExit bye)"),
-    "crashes": ("os.kill(os.getpid(), 11)", "broken", "crashed in your code (SIGSEGV)"),
+    "exits": ("sys.exit('bye')", "broken", "raised SystemExit: bye, which ends"),
+    "crashes": ("os.kill(os.getpid(), 11)", "broken", "crashed while it was running your code (SIGSEGV)"),
     "prints": ("while True:\n        print('x' * 999)", "broken", "printed more than 10 MB"),
     "bomb": (
         "kept = []\n    while True:\n        kept.append(np.ones(10**7))",
