@@ -94,7 +94,7 @@ def pods() -> Finding:
     """Report the compiler for slices that you do not have; it is optional, because plans are recorded."""
     if not (version := _version("libtpu")):
         lacking = " ".join(distribution.missing("pods") or ["libtpu"])
-        return Finding("Pods", f"recorded plans only: `pip install {lacking}` (214 MB) compiles new ones")
+        return Finding("Pods", f"recorded plans only: `pip install {lacking}` (137 MB) compiles new ones")
     return Finding("Pods", f"libtpu {version}: compiles for TPU slices that you do not have")
 
 

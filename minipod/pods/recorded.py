@@ -66,7 +66,8 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
             f"the recording for {traced.name} on {traced.on} is of a different program: {install} to compile this one"
         )
     raise Missing(
-        f"nothing is recorded for {traced.name} on {traced.on}, and no compiler is installed: {install} (a download of some 140 MB)"
+        f"nothing is recorded for {traced.name} on {traced.on}, and no compiler is installed: {install} "
+        "(a download of some 140 MB)"
     )
 
 
