@@ -114,7 +114,7 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
     lines = Lines(root)
     lines.type("1")  # before there is a checker
     lines.until(
-        "added at the end of answers/ch90_one.py: total, count_to",
+        "Missing from answers/ch90_one.py, and now added at its end: total, count_to",
         "environment variables that the checks ignore: ",
         "JAX_DISABLE_JIT",
     )

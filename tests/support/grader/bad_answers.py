@@ -7,7 +7,7 @@ BAD = {
     "syntax": ("def syntax(x)\n    return 2 * x", "broken", "not valid Python yet: expected"),
     "sleeps": ("time.sleep(1000)", "hung", ": time.sleep(1000)"),
     "leaves": ("os._exit(0)", "broken", "the Python process (exit code 0)"),
-    "exits": ("sys.exit('bye')", "broken", "raised SystemExit: bye, which ends"),
+    "exits": ("sys.exit('bye')", "broken", "ended the program (SystemExit bye)"),
     "crashes": ("os.kill(os.getpid(), 11)", "broken", "crashed while it was running your code (SIGSEGV)"),
     "prints": ("while True:\n        print('x' * 999)", "broken", "printed more than 10 MB"),
     "bomb": (
