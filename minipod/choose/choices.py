@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from minipod.choose.designs import CLOSE, design, verdict
+from minipod.choose.designs import CLOSE, design, refused, verdict
 from minipod.choose.models import Model
 from minipod.pods.slices import Slice, slice_of
 from minipod.roofline import Seconds
@@ -43,19 +43,20 @@ class Choice:
 def choices(of: Model, on: str) -> list[Choice]:
     """List all layouts that the slice and the batch allow: those that fit, may fit, do not fit; each group by speed.
 
-    on: a slice, such as v5e:8x8. Raises ValueError for an unknown slice name, for a batch or width that no mesh
+    on: a slice, such as v5e:8x8. Raises ValueError for an unknown slice name, for a batch or width that no layout
     divides, and for a model that fits in no layout.
     """
     slice_ = slice_of(on)
-    tried = list(_meshes(slice_))
-    made = [_choice(of, slice_, *each) for each in tried if of.rows % each[1] == 0 and of.width % each[2] == 0]
+    made = [_choice(of, slice_, *each) for each in _meshes(slice_) if not refused(of, slice_, _sizes(*each))]
     if not made:
-        sizes = ", ".join(f"data={data},model={m}" for _, data, m in tried)
-        raise ValueError(f"no mesh of {on} divides {of.rows} sequences and a width of {of.width}: {sizes}")
+        raise ValueError(
+            f"no layout on {on} divides {of.rows} sequences and a width of {of.width}: {_left_out(of, on)}"
+        )
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
+        why = f" (left out: {left_out})" if (left_out := _left_out(of, on)) else ""
         raise ValueError(
-            f"{of.params:.3g} parameters do not fit on {on} in any layout: even {least.name}, data={least.data},"
+            f"{of.params:.3g} parameters do not fit on {on} in any layout{why}: even {least.name}, data={least.data},"
             f"model={least.model}, needs about {least.held / 1e9:,.1f} GB, and a device has {least.room / 1e9:,.1f} GB"
         )
     return sorted(made, key=lambda choice: ((True, None, False).index(choice.fits), choice.seconds.least))
@@ -80,8 +81,18 @@ def _meshes(on: Slice) -> Iterator[tuple[str, int, int]]:
         yield "tensor", 1, n
 
 
+def _sizes(name: str, data: int, m: int) -> dict[str, int]:
+    return {"fsdp" if name.startswith("FSDP") else "data": data, "tensor": m}
+
+
+def _left_out(of: Model, on: str) -> str:
+    """Return the layouts that the batch or the model does not allow, each with the reason."""
+    each = ((name, refused(of, slice_of(on), _sizes(name, *sizes))) for name, *sizes in _meshes(slice_of(on)))
+    return "; ".join(f"{name}, because {why}" for name, why in each if why)
+
+
 def _choice(of: Model, on: Slice, name: str, data: int, m: int) -> Choice:
-    sizes = {"fsdp" if name.startswith("FSDP") else "data": data, "tensor": m}
+    sizes = _sizes(name, data, m)
     layout = design(of, on, **sizes)
     scored = design(replace(of, heads=of.heads or max(1, of.width // HEAD)), on, **sizes).held
     # The logits are freed before the backward pass reaches a layer.
@@ -106,10 +117,11 @@ def summary(of: Model, first: Choice, on: str) -> str:
     """Return the text below the table: assumptions, a layout to start with, accuracy, and a command to compile it."""
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
+    without = f"Left out: {left_out}.\n" if (left_out := _left_out(of, on)) else ""
     return (
         f"Assumptions: {of.layers} layers of width {of.width}; Adam in f32; arithmetic in bf16, "
         f"in which weights and gradients are sent; layers recomputed in the backward pass; each device at its peak.\n"
-        f"{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
+        f"{without}{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
         "Compared with more than 40 compiled plans, arithmetic is within 2 %, and bytes sent are within 7 %, except "
         "where libtpu gathers f32 weights in bf16; bytes held, if layers are recomputed, are 0.8 to 1.2 times the "

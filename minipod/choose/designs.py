@@ -94,7 +94,7 @@ def design(of: Model, on: Slice | str, **sizes: int) -> Design:
     """
     slice_ = slice_of(on) if isinstance(on, str) else on
     every = {axis: sizes.get(axis, 1) for axis in AXES}
-    if wrong := _refused(of, slice_, every | sizes):
+    if wrong := refused(of, slice_, sizes):
         raise ValueError(wrong)
     chip = CHIPS[slice_.generation.chip]
     messages = tuple(
@@ -114,8 +114,9 @@ def verdict(held: float, most: float, room: float) -> bool | None:
     return None if held <= room < most else held <= room
 
 
-def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
-    """Return why there is no such layout, in a sentence; "" if there is."""
+def refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
+    """Return why there is no such layout, in a sentence; "" if there is. sizes: as `design` takes them."""
+    sizes = dict.fromkeys(AXES, 1) | sizes
     if other := [axis for axis in sizes if axis not in AXES]:
         return f"no axis is called {other[0]}: choose from {', '.join(AXES)}"
     if prod(sizes.values()) != on.devices:

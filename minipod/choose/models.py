@@ -126,4 +126,8 @@ def model(params: float, rows: int, length: int, layers: int | None = None, widt
             raise ValueError(f"{name} {value:g}: a positive number is needed")
     if layers is None:
         layers = max(1, round((params / 12 / width**2) if width else (params / 12 / WIDE**2) ** (1 / 3)))
-    return Model(params, layers, width or max(WIDE, round((params / 12 / layers) ** 0.5 / WIDE) * WIDE), rows, length)
+    if width is None:
+        size = (params / 12 / layers) ** 0.5
+        unit = WIDE if size < 16 * WIDE else 4 * WIDE  # of published models; FSDP divides a width among many devices
+        width = max(unit, round(size / unit) * unit)
+    return Model(params, layers, width, rows, length)

@@ -41,10 +41,19 @@ def test_layers_and_width_are_those_of_published_models():
 def test_the_command_says_what_to_begin_with(capsys):
     assert main(["choose", "--params", "8e9", "--batch", "256", "--seq", "4096", "--on", "v5e:8x8"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[:3] == ["FSDP", "64", "1"] and "may not fit, plan it: up to 36.6 GB" in lines[1]
+    assert lines[1].split()[:3] == ["FSDP", "64", "1"] and "may not fit, plan it: up to 37.5 GB" in lines[1]
     assert [line.split()[0] for line in lines[1:5]] == ["FSDP", "data", "FSDP", "tensor"]
     assert lines[-1] == "minipod plan yours.py:program --on v5e:8x8 --mesh data=64,model=1"
-    assert lines[-4].startswith("No layout is certain to fit; the fastest that may fit: FSDP, data=64,model=1, 5.71 s")
+    assert lines[-4].startswith("No layout is certain to fit; the fastest that may fit: FSDP, data=64,model=1, 5.73 s")
+
+
+def test_a_layout_that_the_model_does_not_allow_is_left_out_with_the_reason_and_the_others_stand(capsys):
+    asked = ["choose", "--params", "8e9", "--batch", "256", "--seq", "4096", "--on"]
+    assert main([*asked, "v5p:4x4x4", "--width", "4000"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1].startswith("FSDP × tensor") and "\nFSDP    " not in out
+    assert "\nLeft out: FSDP, because fsdp=64 does not divide 4000 features of a layer; tensor, because" in out
+    assert main([*asked, "v5e:16x16"]) == 0 and "\nFSDP  " in capsys.readouterr().out
 
 
 def test_nothing_fits_that_a_compiler_refused():
@@ -63,7 +72,7 @@ def test_nothing_fits_that_a_compiler_refused():
     [
         ("--params 8e12 --batch 256 --seq 4096 --on v5e:8x8", "8e+12 parameters do not fit on v5e:8x8 in any layout"),
         ("--params 0 --batch 256 --seq 4096 --on v5e:8x8", "params 0: a positive number is needed"),
-        ("--params 8e9 --batch 3 --seq 64 --on v5e:8x8 --width 100", "no mesh of v5e:8x8 divides 3 sequences"),
+        ("--params 8e9 --batch 3 --seq 64 --on v5e:8x8 --width 100", "no layout on v5e:8x8 divides 3 sequences"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(arguments, sentence, capsys):
