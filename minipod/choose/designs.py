@@ -230,7 +230,7 @@ def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
 
 def _moved(of: Model, by: Mapping[str, int]) -> float:
     """Return the bytes to and from memory. Weights are read three times, forward and for both products of the backward
-    pass, and written twice if they are gathered; the state is read and written; activations and scores are counted, too."""
+    pass, and written twice if they are gathered; the state is read and written; activations and scores count, too."""
     layers, ticks, micro = _pipeline(of, by)
     params, idle = _own(of, by), ticks / micro
     weights = (5 if by["fsdp"] > 1 else 3) * of.weight * params * ticks
