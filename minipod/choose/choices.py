@@ -51,7 +51,9 @@ def choices(of: Model, on: str) -> list[Choice]:
     made = [_choice(of, slice_, *each) for each in tried if of.rows % each[1] == 0 and of.width % each[2] == 0]
     if not made:
         sizes = ", ".join(f"data={data},model={m}" for _, data, m in tried)
-        raise ValueError(f"no mesh of {on} divides {of.rows} sequences and a width of {of.width}: {sizes}")
+        raise ValueError(
+            f"no mesh of {on} divides {of.rows} sequence{'s' * (of.rows != 1)} and a width of {of.width}: {sizes}"
+        )
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
         raise ValueError(
