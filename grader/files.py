@@ -64,7 +64,7 @@ def alone_in(folder: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise TimeoutError(errno.ETIMEDOUT, "another process holds the lock for too long") from None
+                    raise TimeoutError(errno.ETIMEDOUT, "another process has held the lock for too long") from None
                 time.sleep(0.01)
             except OSError:
                 break

@@ -151,7 +151,7 @@ class Recorder:
         if spec.how not in ("call", "jit"):
             raise ValueError(f'{spec.exercise}: how={spec.how!r} must be "call" or "jit"')
         if not set(spec.compare) <= set(ASPECTS):
-            raise ValueError(f"{spec.exercise}: compare={spec.compare!r} may hold {ASPECTS}")
+            raise ValueError(f"{spec.exercise}: compare={spec.compare!r} may contain only {ASPECTS}")
         if unknown := set(_names(spec.values)) - set(MEANINGS):
             raise ValueError(f"{spec.exercise}: values={spec.values!r}: {unknown.pop()!r} is not one of {MEANINGS}")
         if spec.budget is not None and spec.how != "jit":

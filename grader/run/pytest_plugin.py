@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--limit",
         metavar="SECONDS",
-        help="time limit of an answer, by the clock (default: 20; with --device real: 120)",
+        help="wall-clock time limit for an answer (default: 20; with --device real: 120)",
     )
     group.addoption(
         "--device",

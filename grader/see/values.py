@@ -174,7 +174,7 @@ class Dict(Tree):
     def validate(self) -> None:
         """Raise ValueError if the numbers of keys and items differ."""
         if len(self.keys) != len(self.items):
-            raise ValueError("keys and items are not as many")
+            raise ValueError("the numbers of keys and items differ")
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ FAULTS = (
     Fault(
         "a third is expected",
         "hang",
-        "num_processes is 3, but 2 were started",
+        "num_processes is 3, but only 2 were started",
         "wrong_start.py",
         ("three-of-two",),
     ),

@@ -50,7 +50,8 @@ def choices(of: Model, on: str) -> list[Choice]:
     made = [_choice(of, slice_, *each) for each in _meshes(slice_) if not refused(of, slice_, _sizes(*each))]
     if not made:
         raise ValueError(
-            f"no layout on {on} divides {of.rows} sequences and a width of {of.width}: {_left_out(of, on)}"
+            f"no layout on {on} divides {of.rows} sequence{'s' * (of.rows != 1)} and a width of {of.width}: "
+            f"{_left_out(of, on)}"
         )
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)

@@ -121,10 +121,11 @@ def refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
         return f"no axis is called {other[0]}: choose from {', '.join(AXES)}"
     if prod(sizes.values()) != on.devices:
         product = " × ".join(str(n) for n in sizes.values() if n > 1) or "1"
-        return f"{on} has {on.devices} devices, but the axes multiply to {product}"
+        return f"{on} has {on.devices} device{'s' * (on.devices != 1)}, but the product of the axes is {product}"
     rows = sizes["data"] * sizes["fsdp"] * sizes["expert"]
     if of.rows % rows:
-        return f"{of.rows} sequences cannot be divided evenly among {rows} devices (data × fsdp × expert)"
+        sequences = f"{of.rows} sequence{'s' * (of.rows != 1)}"
+        return f"{sequences} cannot be divided evenly among {rows} devices (data × fsdp × expert)"
     for axis, what, number in (
         ("sequence", "tokens of a sequence", of.length),
         ("stage", "layers", of.layers),

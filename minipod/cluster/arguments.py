@@ -141,9 +141,11 @@ def _see_that_it_is_free(addresses: list[tuple[Any, ...]], address: str) -> None
     """
     faults = in_the_way(addresses)
     if errno.EADDRINUSE in faults:
+        fixed = "JAX_COORDINATOR_ADDRESS" in os.environ  # JAX then ignores the port alone
+        name = "JAX_COORDINATOR_ADDRESS" if fixed else "JAX_COORDINATOR_PORT"
         _end(
-            f"the coordinator's port is taken, perhaps by another job ({address}): set JAX_COORDINATOR_PORT "
-            "to another, the same for all processes"
+            f"the coordinator's port is taken, perhaps by another job ({address}): set {name} to another, the same for "
+            "all processes"
         )
     if faults == [errno.EADDRNOTAVAIL] * len(addresses):
         _end(

@@ -136,8 +136,8 @@ def _twice(group: list[Member]) -> str | None:
     same = [str(m.index) for m in group if _number(m) == number]
     who = f"{', '.join(same[:-1])} and {same[-1]} {'both' if len(same) == 2 else 'all'}"
     return (
-        f"processes {who} join {_joined_at(group[0])} as process {number}: each needs a number of its own, such as "
-        "{process} among its arguments"
+        f"processes {who} join {_joined_at(group[0])} as process {number}: give each its own number, for example "
+        "by passing {process} as an argument"
     )
 
 
@@ -148,7 +148,7 @@ def _missing(group: list[Member], groups: list[list[Member]]) -> str | None:
     if number is None:
         return None
     others = "".join(f"; process {m.index} joins {_address(m)}" for each in groups if each is not group for m in each)
-    return f"process {first.index} waits at {_joined_at(first)} for process {number}, which will not come{others}"
+    return f"process {first.index} waits at {_joined_at(first)} for process {number}, which never joins there{others}"
 
 
 def _number(member: Member) -> int:

@@ -21,6 +21,7 @@ from minipod.processes.imports import once_imported
 from minipod.processes.ports import in_the_way
 from minipod.processes.runtime_dir import open_own, runtime_dir
 
+_HERE = "use localhost, or pass {coordinator} to the program"
 _PATIENCE = 300  # seconds, JAX's own
 _GONE = 5  # seconds for the coordinator's service to end after all have left
 _held: dict[int, int] = {}  # the ports that this process has as process 0, and the locks on them, until it ends
@@ -107,8 +108,8 @@ def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
     started = int(os.environ["MINIPOD_PROCESSES"])
     if processes > started:
         raise ValueError(
-            f"num_processes is {processes}, but {started} {'was' if started == 1 else 'were'} started, and the others "
-            "would never come: start as many, or give the program {processes}"
+            f"num_processes is {processes}, but only {started} {'was' if started == 1 else 'were'} started, so the "
+            f"processes would wait forever: start {processes}, or pass {{processes}} to the program"
         )
     if not (given.get("coordinator_bind_address") or os.environ.get("JAX_COORDINATOR_BIND_ADDRESS")):
         given["coordinator_bind_address"] = address  # JAX's default is every interface
@@ -141,12 +142,14 @@ def _obstacles(address: str, host: str, port: int) -> list[int | None]:
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
-        raise ValueError(f"the coordinator should be at {address}, a name that this machine cannot resolve") from None
+        raise ValueError(
+            f"the coordinator should be at {address}, whose name this machine cannot resolve: {_HERE}"
+        ) from None
     obstacles = in_the_way(addresses)
     if set(obstacles) == {errno.EADDRNOTAVAIL}:
         raise ValueError(
-            f"the coordinator should be at {address}, which is not this machine, and all processes run on this one: "
-            "use localhost, or the argument {coordinator}"
+            f"the coordinator should be at {address}, which is not this machine, but all processes run on this one: "
+            f"{_HERE}"
         )
     return obstacles
 
@@ -174,7 +177,8 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
             sign.close()
             os.close(lock)
             raise OSError(
-                f"{taken} listens on {address}: wait until it ends, or use the argument {{coordinator}}, a free address"
+                f"{taken} listens on {address}: wait until it ends, or pass {{coordinator}}, a free address, to the "
+                "program"
             )
         _held[port] = lock
     _signs.append(sign)

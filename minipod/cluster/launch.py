@@ -131,7 +131,7 @@ def _environments(
     """Return each process's environment: this one's, changed by `env`. ValueError for a wrong number of them."""
     additions = list(env) if isinstance(env, Sequence) else [env or {}] * processes
     if len(additions) != processes:
-        raise ValueError(f"{len(additions)} environments for {processes} processes: one for each is needed")
+        raise ValueError(f"env must have one mapping for each process ({processes}), not {len(additions)}")
     asked = [{**os.environ, **more} for more in additions]
     return [{name: value for name, value in each.items() if value is not None} for each in asked]
 
@@ -203,7 +203,7 @@ def find(program: str | os.PathLike[str]) -> Path:
         if place.is_file():
             return place
     where = f" in {Path.cwd()}" if not path.is_absolute() else ""
-    what = "is a folder, not a program" if path.is_dir() else f"there is no such program{where}"
+    what = "this is a folder, not a program" if path.is_dir() else f"there is no such program{where}"
     raise FileNotFoundError(f"{path}: {what}")
 
 
@@ -222,7 +222,7 @@ def find_module(name: str) -> str:
 def check_numbers(processes: int, devices: int, limit: float, collective_timeout: int | None) -> None:
     """Raise ValueError for numbers that no run can have."""
     if not 1 <= processes <= MAX_PROCESSES:
-        raise ValueError(f"{processes} processes: one machine can run between 1 and {MAX_PROCESSES}")
+        raise ValueError(f"{processes} processes: choose between 1 and {MAX_PROCESSES}")
     if devices < 1:
         raise ValueError(f"{devices} devices: each process needs at least 1")
     if processes * devices > MAX_DEVICES:
@@ -249,5 +249,5 @@ def check_port(port: int) -> int:
     try:
         try_port(port)
     except OSError as error:
-        raise ValueError(f"port {port} is taken ({error.strerror}): choose a different port, or none") from None
+        raise ValueError(f"port {port} is taken ({error.strerror}): choose a different port, or leave it out") from None
     return port

@@ -59,11 +59,11 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
     """
     if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
         return (
-            "an MPI that JAX's detector does not know, such as Open MPI 5: `pip install mpi4py`, then "
+            "JAX's detector does not know the MPI that started this process: `pip install mpi4py`, then "
             'jax.distributed.initialize(cluster_detection_method="mpi4py")'
         )
     if "SLURM_JOB_ID" in env:
-        return "inside a Slurm job, but in none of its steps: start the program with `srun`"
+        return "this process is in a Slurm job, but not in one of its steps: start the program with `srun`"
     if address := env.get("JAX_COORDINATOR_ADDRESS"):
         return (
             f"JAX_COORDINATOR_ADDRESS={address} alone is not enough: give jax.distributed.initialize "
@@ -76,8 +76,8 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
         )
     if "KUBERNETES_SERVICE_HOST" in env:
         return (
-            "in a Kubernetes pod, where JAX finds the job's other pods only with `pip install 'jax[k8s]'`; if this pod "
-            "is the only one, `unset KUBERNETES_SERVICE_HOST`"
+            "this process is in a Kubernetes pod, where JAX finds the job's other pods only with `pip "
+            "install 'jax[k8s]'`; if this pod is the only one, `unset KUBERNETES_SERVICE_HOST`"
         )
     return ""
 

@@ -55,7 +55,9 @@ def examine(limit: float, as_json: bool) -> int:
     cluster = part.cluster
     try:
         if cluster["processes"] < 2:
-            raise ValueError(f"--cluster: {cluster['launcher']} has started one process: there is nothing to compare")
+            raise ValueError(
+                f"--cluster: {cluster['launcher']} has started only one process: there is nothing to compare"
+            )
         if cluster["process"]:
             return _help(part, limit)
         return _report(part, limit, as_json)
@@ -103,7 +105,7 @@ def _report(part: Part, limit: float, as_json: bool) -> int:
     try:
         report = _gather(part, gathered, lines)
     except OSError as error:
-        advice = f"process 0 cannot listen there ({error.strerror}): is it another job's coordinator?"
+        advice = f"process 0 cannot listen there ({error.strerror}): does another job's coordinator use this port?"
         report = [Finding("Coordinator", gathered.coordinator, advice)]
     code = 0 if all_well(report) else 1
     if as_json:
@@ -155,7 +157,7 @@ def _listen(lines: dict[int, Line], steps: dict[int, dict[str, Any]]) -> None:
             for message in line.messages():
                 steps[process] |= message.pop("steps", {}) | message
         except Lost:
-            steps[process] |= {"ended": "its doctor has ended"}
+            steps[process] |= {"ended": "its `minipod doctor` has ended"}
 
 
 def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[int, str]:
@@ -171,7 +173,7 @@ def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[in
     steps[0] |= {"stopped": part.stopped(), "words": part.last_line()}
     stuck = {p: "is stopped (SIGSTOP)" for p, each in steps.items() if each.get("stopped")}
     silent = [p for p, each in steps.items() if "stopped" not in each and p not in ended]
-    stuck |= dict.fromkeys(silent, "does not answer: stopped, or its host is gone")
+    stuck |= dict.fromkeys(silent, "does not answer: it is stopped, or its host is gone")
     return stuck or ended or {p: f"was still {_state(each, gathered.limit)}" for p, each in steps.items()}
 
 

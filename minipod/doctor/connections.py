@@ -120,7 +120,7 @@ def visit(address: str, process: int, facts: Mapping[str, Any], seconds: float) 
     """Connect to process 0, send our facts, and return the connection. Raises Lost after `seconds`."""
     host, _, port = address.rpartition(":")
     end = time.monotonic() + seconds
-    reason = "nobody answered"
+    reason = "no answer"
     while (left := end - time.monotonic()) > 0:
         try:
             connection = socket.create_connection((host.strip("[]"), int(port)), timeout=min(left, 5.0))

@@ -70,7 +70,7 @@ class Gathered:
 
     def everywhere(self, values: Iterable[str]) -> str:
         """Return `values`, which all connected processes share, in words: `a, b everywhere`, or `none everywhere`."""
-        return (", ".join(values) or "none") + (" in the processes that came" if self.missing else " everywhere")
+        return (", ".join(values) or "none") + (" in the processes that connected" if self.missing else " everywhere")
 
     def all_have(self, step: str) -> bool:
         """Return whether every process has finished this step."""
@@ -99,13 +99,19 @@ def _versions(gathered: Gathered) -> list[Finding]:
     rows = []
     for name in gathered.names("versions"):
         if difference := gathered.difference(gathered.of_each("versions", name)):
-            advice = f"install the same version of {name} for all processes: otherwise their programs differ"
+            advice = f"install the same version of {name} for all processes: otherwise their programs may differ"
             rows.append(Finding(name, difference, advice))
     if difference := gathered.difference(gathered.of_each("python")):
         advice = "each Python has its own packages: use the same Python everywhere"
         rows.append(Finding("Interpreter", difference, advice, needed=False))
     if difference := gathered.difference(gathered.of_each("machine")):
-        rows.append(Finding("Machine", difference, "two kinds of processor compile two different programs"))
+        rows.append(
+            Finding(
+                "Machine",
+                difference,
+                "different kinds of processor compile different programs: use one kind everywhere",
+            )
+        )
     versions = gathered.facts[0]["versions"]
     return rows or [Finding("Versions", gathered.everywhere(f"{name} {v}" for name, v in versions.items()))]
 
@@ -140,7 +146,11 @@ def _devices(gathered: Gathered) -> list[Finding]:
     kinds = {p: f"{d['platform']} · {d['kind']}" for p, d in devices.items()}
     counts = {p: d["here"] for p, d in devices.items()}
     if difference := gathered.difference(kinds):
-        return [Finding("Devices", difference, "the devices are of two kinds, and no program runs on both")]
+        return [
+            Finding(
+                "Devices", difference, "the devices are of different kinds, and no single program runs on all of them"
+            )
+        ]
     kind, number = kinds[min(kinds)], counts[min(counts)]
     if difference := gathered.difference(counts):
         advice = "pmap, and batches that are split evenly, need the same number in each process"
@@ -212,7 +222,7 @@ def _slowest(gathered: Gathered) -> Finding:
     others = statistics.median(time for p, time in computing.items() if p != slowest)
     its, theirs = seconds(computing[slowest]), seconds(others)
     value = f"{gathered.who([slowest])}: {its} for what takes the others {theirs} (medians)"
-    advice = "the others wait for it in every step: does something else run there, or does its device throttle?"
+    advice = "the others wait for it in every step: is something else running there, or is its device throttled?"
     return Finding("Slowest", value, advice if computing[slowest] > SLOW * others else "", needed=False)
 
 

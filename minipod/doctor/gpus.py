@@ -47,7 +47,8 @@ def held() -> Finding | None:
             taken, total_bytes = float(used) * _MIB, float(total) * _MIB
             if taken > MUCH * total_bytes:
                 who = ", ".join(holders.get(uuid, [])) or "an unknown process"
-                holdings.append(f"GPU {index}: {who} holds {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB")
+                verb = "hold" if len(holders.get(uuid, [])) > 1 else "holds"
+                holdings.append(f"GPU {index}: {who} {verb} {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB")
     if not holdings:
         return None
     advice = (

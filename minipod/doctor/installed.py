@@ -76,7 +76,7 @@ def system() -> Finding:
         case "Darwin":
             advice = "one process with simulated devices should work; nothing has been tried on macOS"
             return Finding("System", name, advice, needed=False)
-    return Finding("System", name, "JAX needs Linux here: use WSL2")
+    return Finding("System", name, "minipod needs Linux or macOS: use WSL2")
 
 
 def graphviz() -> Finding:

@@ -20,9 +20,13 @@ def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os
     if cluster is None:
         return Finding("Launcher", "none: a single process", missed_launcher(env), needed=False)
     if error := cluster.get("error"):
-        return Finding("Launcher", f"{cluster['launcher']}: {error}", "JAX's detector fails: " + error)
+        return Finding(
+            "Launcher",
+            f"{cluster['launcher']}: {error}",
+            error if error.startswith("minipod ") else f"JAX's detector fails: {error}",
+        )
     ids = cluster["local_devices"]
-    local = "" if ids is None else f", local device {','.join(map(str, ids))}"
+    local = "" if ids is None else f", local device{'s' * (len(ids) > 1)} {','.join(map(str, ids))}"
     value = f"{cluster['launcher']}: process {cluster['process']} of {cluster['processes']}{local}"
     value += f", coordinator {cluster['coordinator']}; from {', '.join(cluster['variables'])}"
     advice = _two(cluster, env) or _idle(ids, gpus, env)
@@ -44,8 +48,9 @@ def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
     if ids is None or not tasks or gpus <= int(tasks) * len(ids):
         return ""
     return (
-        f"{gpus - int(tasks) * len(ids)} of {gpus} GPUs stay idle, because JAX gives each process one: start {gpus} "
-        f"processes on each host, or give jax.distributed.initialize local_device_ids=range({gpus})"
+        f"{gpus - int(tasks) * len(ids)} of {gpus} GPUs would be idle, because JAX gives each process {len(ids)}: "
+        f"start {gpus} processes on each host, or one that "
+        f"gives jax.distributed.initialize local_device_ids=range({gpus})"
     )
 
 
@@ -60,17 +65,19 @@ def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) ->
     host = host.strip("[]")
     try:
         place = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
-    except (OSError, ValueError):
+    except ValueError:
+        return Finding("Coordinator", address, "this is not a host and a port, such as host0:12345")
+    except OSError:
         return Finding("Coordinator", address, f"{host or address} cannot be resolved on this host: is the name right?")
     if through := proxied(host, env):
         advice = f"gRPC would use the proxy in {through} for {host}, and JAX would hang: `export no_proxy={host}`"
         return Finding("Coordinator", address, advice)
     if not (cluster or {}).get("process"):
-        return _as_first(address, place)
+        return _as_first(address, place, env)
     return _as_other(address, place)
 
 
-def _as_first(address: str, place: Any) -> Finding:
+def _as_first(address: str, place: Any, env: Mapping[str, str]) -> Finding:
     """Check whether process 0, which is this process or another on this host, can listen."""
     family, kind, _, _, socket_address = place
     with socket.socket(family, kind) as s:
@@ -82,8 +89,9 @@ def _as_first(address: str, place: Any) -> Finding:
                 here = socket.gethostname()
                 advice = f"the others will look for process 0 there, but it is on {here}: set JAX_COORDINATOR_ADDRESS"
                 return Finding("Coordinator", address, advice)
-            advice = f"process 0 cannot listen there ({error.strerror}): is it another job's coordinator? "
-            advice += "set JAX_COORDINATOR_PORT to a different port, the same in all processes"
+            advice = f"process 0 cannot listen there ({error.strerror}): does another job's coordinator use this port? "
+            name = "JAX_COORDINATOR_ADDRESS" if env.get("JAX_COORDINATOR_ADDRESS") else "JAX_COORDINATOR_PORT"
+            advice += f"Set {name} to a different one, the same in all processes"
             return Finding("Coordinator", address, advice)
     return Finding("Coordinator", f"{address}, free")
 

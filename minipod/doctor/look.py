@@ -86,7 +86,7 @@ def detect(method: str | None = None) -> dict[str, Any] | None:
         more = {"coordinator": address, "local_devices": None, "variables": read}
         return {"launcher": "minipod run", "method": None, **numbers, **more}
     if not (detector := jax_private.cluster_detector()):
-        return {"launcher": "unknown", "error": "minipod cannot ask which launcher JAX sees", "variables": []}
+        return {"launcher": "unknown", "error": "minipod cannot tell which launcher JAX detects", "variables": []}
     noting, before = _Noting(), os.environ
     setattr(os, "environ", noting)  # noqa: B010 (its type says otherwise)
     cluster: dict[str, Any] = {"launcher": "unknown"}

@@ -49,7 +49,7 @@ def _limits(root: Path) -> Iterator[int]:
 def open_files() -> Finding:
     """Report how many files a process may open; with too few, JAX fails halfway."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    value = "any number of" if most == resource.RLIM_INFINITY else str(most)
+    value = "unlimited" if most == resource.RLIM_INFINITY else str(most)
     return Finding(
         "Open files", value, "too few for JAX and its processes: `ulimit -n 1024`" * (0 <= most < _OPEN_FILES)
     )

@@ -87,7 +87,12 @@ def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) ->
         return Finding("Devices", in_short(facts["devices"]))
     if bent and works_without:
         those = ", ".join(f"{name}={value}" for name, value in bent.items())
-        return Finding("Devices", last_line, f"JAX does not start with {those}: unset it", needed=False)
+        return Finding(
+            "Devices",
+            last_line,
+            f"JAX does not start with {those}: unset {'it' if len(bent) == 1 else 'them'}",
+            needed=False,
+        )
     return Finding(
         "Devices", last_line, "JAX does not start: reinstall it (`pip install --force-reinstall jax jaxlib`)"
     )
@@ -113,7 +118,7 @@ def two_processes() -> list[Finding]:
         try:
             done = run(program, processes=2, devices=1, env=dict.fromkeys(environment.bending()))
         except ClusterError as error:
-            advice = "two processes cannot connect on 127.0.0.1: does a firewall or a sandbox block them?"
+            advice = "two processes cannot compute together on 127.0.0.1: does a firewall or a sandbox block them?"
             return [Finding("Processes", str(error.run.first_failure), advice)]
         except OSError as error:
             advice = "two processes cannot be started here: fix this, then run the doctor again"

@@ -26,7 +26,8 @@ def ring(devices: Sequence[Any]) -> Picture:
         raise TypeError("expected a list of devices, such as list(mesh.devices.flat)")
     owners = sorted({d.process_index for d in order})
     if not 2 <= len(order) <= MOST or len(owners) > HOSTS:
-        caption = f"a ring of {len(order)} devices on {len(owners)} hosts"
+        caption = f"a ring of {len(order)} device{'s' * (len(order) != 1)}"
+        caption += f" on {len(owners)} host{'s' * (len(owners) != 1)}"
         raise ValueError(f"{caption}: 2 to {MOST} devices on at most {HOSTS} can be drawn")
     wide = max(text_width(f"device {d.id}") for d in order) + 18
     places: dict[int, tuple[float, float]] = {}  # device → the left upper corner of its box
@@ -94,7 +95,9 @@ def all_reduce(devices: int = 4) -> Picture:
     piece with all colours is the finished sum. Raises ValueError unless there are 2 to 5 devices.
     """
     if not PIECES[0] <= devices <= PIECES[1]:
-        raise ValueError(f"an all-reduce of {devices} devices cannot be drawn: {PIECES[0]} to {PIECES[1]} can")
+        raise ValueError(
+            f"an all-reduce of {devices} device{'s' * (devices != 1)} cannot be drawn: {PIECES[0]} to {PIECES[1]} can"
+        )
     canvas, cell, tall = Canvas(), WIDE / devices, BELOW * (devices - 1) + ARRAY
     for row in range(devices):
         canvas.text(LABEL - 10, ABOVE + BELOW * row + ARRAY / 2, f"device {row}", "small", "end")

@@ -106,9 +106,12 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
     cross the slices.
     """
     of = slice_of(name)
-    product = " × ".join(map(str, axes.values())) or "no axes"
+    product = " × ".join(map(str, axes.values()))
     if any(size < 1 for size in axes.values()) or np.prod([*axes.values()], dtype=int) != of.devices or not axes:
-        raise ValueError(f"{of} has {of.devices} devices, but the axes {_written(axes)} multiply to {product}")
+        have = f"{of} has {of.devices} device{'s' * (of.devices != 1)}"
+        raise ValueError(
+            f"{have}, but the product of {_written(axes)} is {product}" if axes else f"{have}: name the axes"
+        )
     inside = {axis: size // over for (axis, size), over in zip(axes.items(), crossing(of, axes), strict=True)}
     every = np.array(devices(of.name), dtype=object).reshape(of.count, -1)
     parts = [_laid(of, part, inside) for part in every]
@@ -125,7 +128,7 @@ def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
     for size in axes.values():
         if size % left and left % size:
             raise ValueError(
-                f"{_written(dict(axes))} cannot be laid on {on}: the first axes cross its {on.count} slices, but "
+                f"{_written(dict(axes))} cannot be laid out on {on}: the first axes cross its {on.count} slices, but "
                 f"neither of {size} and {left} divides the other"
             )
         over.append(min(size, left))

@@ -108,7 +108,7 @@ def _host(of_host: tuple[int, int], chip: Chip) -> _Bounded:
     if not any(of_host):
         return _exactly(0)
     if chip.host is None:
-        missing = f"no figure says how fast {chip.name} reaches the host's memory"
+        missing = f"no source says how fast {chip.name} reaches the host's memory"
         return _Bounded(notes=(f"{missing}: {sum(of_host):,} bytes to and from it are not counted",))
     return _Bounded(max(of_host) / chip.host, sum(of_host) / chip.host)
 

@@ -57,7 +57,7 @@ def _installed(names: tuple[str, ...]) -> list[str]:
 
 
 _CALLS_BACK = (
-    "it calls Python back (jax.debug.print, io_callback and the like), which jax.export cannot write: leave that "
+    "it calls back into Python (jax.debug.print, io_callback and the like), which jax.export cannot write: leave that "
     "out, or give the function's file to minipod plan"
 )
 
@@ -106,7 +106,7 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     mesh = _mesh_of((arguments, keywords))
     slice_ = slice_of_mesh(mesh)
     if slice_ is None:
-        raise Mistake("the arguments lie on devices of this machine: make their mesh with minipod.pods.mesh(…)")
+        raise Mistake("the arguments' mesh is not a slice's: make it with minipod.pods.mesh(…)")
     jitted: Any = function if hasattr(function, "trace") else jax.jit(function)
     traced = jitted.trace(*arguments, **keywords)
     infos = jax.tree.leaves(traced.args_info)
@@ -169,13 +169,18 @@ class Child:
         `{"printed": …}`. Raises ValueError for a mistake in the user's program.
         """
         request = {**_place(on), "on": str(on), "name": name, **more}
-        answer = self._answer(request, f"{name} for {on}", limit, tell)
+        answer = self._answer(request, f"{name} for {on}", limit, tell, ": --limit allows more")
         if mistake := answer.get("mistake"):
             raise ValueError(mistake)
         return answer
 
     def _answer(
-        self, request: dict[str, Any], what: str, limit: float, tell: Callable[[dict[str, Any]], None]
+        self,
+        request: dict[str, Any],
+        what: str,
+        limit: float,
+        tell: Callable[[dict[str, Any]], None],
+        advice: str = "",
     ) -> dict[str, Any]:
         end = time.monotonic() + limit
         try:
@@ -188,7 +193,7 @@ class Child:
             raise RuntimeError(_death(code, self._stderr.read().decode(errors="replace"), what)) from None
         except TimeoutError:
             self.end()
-            raise TimeoutError(f"{what} took more than {limit:g} s: --limit allows more") from None
+            raise TimeoutError(f"{what} took more than {limit:g} s{advice}") from None
         if "error" in answer:
             raise RuntimeError(f"{what.replace(' for ', ' does not compile for ')}: {_sentence(answer['error'])}")
         return answer
@@ -237,7 +242,7 @@ def _mesh_of(arguments: Any) -> Any:
     meshes = list(dict.fromkeys(s.mesh for s in shardings if isinstance(s, NamedSharding)))
     if not meshes:
         raise Mistake(
-            "no argument has a NamedSharding, so nothing says on which slice this runs: give one a "
+            "no argument has a NamedSharding, so nothing says on which slice this runs: give one as "
             "jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(…)))"
         )
     if len(meshes) > 1:
@@ -261,7 +266,9 @@ def _dynamic(
             places.append(i)
             expected = next(wanted, None)
     if expected is not None:
-        raise Mistake("the static arguments of this jit look like its other arguments: give its file to minipod plan")
+        raise Mistake(
+            "the static arguments of this jit look like its other arguments: compile its file with minipod plan"
+        )
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
         whole = list(leaves)
@@ -329,7 +336,7 @@ def _sentence(message: str) -> str:
     if parts := _VMEM.search(message):
         return (
             f"the kernel {parts[1]} wants {parts[2]}iB of fast memory (VMEM), but its limit is {parts[3]}iB: use "
-            "smaller blocks, or raise the limit with --xla xla_tpu_scoped_vmem_limit_kib=…"
+            "smaller blocks, or raise the limit with minipod plan --xla xla_tpu_scoped_vmem_limit_kib=…"
         )
     if parts := _ALLOCATION.search(message):
         wanted, limit = (f"{int(n) / 2**20:g} MiB" for n in parts.groups()[:2])

@@ -165,7 +165,8 @@ class Plan:
                 rows.append((f"sent along {axis}", _bytes(size)))
         if self.overlaps:
             hidden = sum(bool(o.products) for o in self.overlaps)
-            rows.append(("asynchronous", f"{len(self.overlaps)} collectives, {hidden} with a product meanwhile"))
+            many = f"{len(self.overlaps)} collective{'s' * (len(self.overlaps) != 1)}"
+            rows.append(("asynchronous", f"{many}, {hidden} with a product meanwhile"))
         seconds = self.seconds
         for name in BOUNDS:
             if (time := getattr(seconds, name)) is not None and (time or name != "host"):

@@ -126,8 +126,8 @@ def slice_of(name: str) -> Slice:
         raise ValueError(_no_shape(generation, text))
     shape = tuple(map(int, text.split("x")))
     if not 0 < count * prod(shape) * kind.devices <= MOST or (count > 1 and kind.platform != "tpu"):
-        several = f"1 to {MOST // prod(shape) // kind.devices}" if kind.platform == "tpu" else "one host only"
-        raise ValueError(f"{count} times {generation}:{text} cannot be planned: {several}")
+        several = f"1 to {MOST // prod(shape) // kind.devices} slices" if kind.platform == "tpu" else "one host"
+        raise ValueError(f"{count}x{generation}:{text} cannot be planned: choose {several}")
     return Slice(f"{count}x{generation}:{text}" if count > 1 else f"{generation}:{text}", kind, shape, count)
 
 
@@ -163,5 +163,7 @@ def _no_shape(generation: str, text: str) -> str:
     known = other in kind.shapes or _of_cubes(other, kind)
     meant = f" (the same chips are {other})" if known and other != text else ""
     more = f", and multiples of 4 in ascending order, to {kind.pod} chips" if kind.shapes is _DEEP else ""
-    wrong = f"no slice of {generation} is {text}{meant}" if text else f"a slice of {generation} needs a shape"
+    wrong = (
+        f"no slice of {generation} has the shape {text}{meant}" if text else f"a slice of {generation} needs a shape"
+    )
     return f"{wrong}: {', '.join(kind.shapes)}{more}"

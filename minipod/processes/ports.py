@@ -93,7 +93,8 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
                 if time.monotonic() > end:
                     taken = most - len(held)
                     raise TimeoutError(
-                        f"{count} processes: {taken} of at most {most} already run on this machine; wait until they end"
+                        f"{count} process{'es' * (count != 1)}: {taken} of at most {most} already run on this machine; "
+                        "wait until they end"
                     )
                 for fd in held:  # two that wait for each other's places would never end
                     os.close(fd)

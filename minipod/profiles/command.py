@@ -81,8 +81,8 @@ def report(profile: Profile, top: int = 0) -> str:
         parts.append(f"waited for most: process {lane.process}, {lane}, {1e3 * seconds:.2f} ms of the others' time")
     if profile.assumed:
         parts.append(
-            "(this profile does not say which devices share a collective, so all are assumed to share it: --text FILE "
-            "takes the text of the compiled program, which says)"
+            "(this profile does not say which devices share a collective, so all are assumed to; for a recording, the "
+            "text of the compiled program shows it: --text FILE)"
         )
     if top:
         longest = [(n, str(times), f"{1e3 * t:.2f}") for n, (times, t) in profile.operations().items()][:top]

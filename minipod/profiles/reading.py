@@ -106,9 +106,9 @@ def _planes(file: Path) -> list[Any]:
     try:
         planes = list(ProfileData.from_serialized_xspace(data).planes)
     except (RuntimeError, ValueError, TypeError):
-        raise ValueError(f"{file.name} cannot be read: it is cut off, or not a profile of jax.profiler") from None
+        raise ValueError(f"{file.name} cannot be read: it is incomplete, or not a profile of jax.profiler") from None
     if all(plane.name != _LAST for plane in planes):
-        raise ValueError(f"{file.name} has no «{_LAST}», with which a profile ends: it is cut off")
+        raise ValueError(f"{file.name} has no «{_LAST}», with which a profile ends: it is incomplete")
     return planes
 
 

@@ -41,7 +41,7 @@ def assert_traffic(
     if most is not None and total > most:
         wrong.append(f"each device sends {total:,} bytes{across}, more than {most:,}")
     if only is not None and (others := {c.op for c in counted} - set(only)):
-        wrong.append(f"found {', '.join(sorted(others))}, but {_allowed(only)} is allowed")
+        wrong.append(f"found {', '.join(sorted(others))}, but {_allowed(only)}")
     if wrong:
         pytest.fail("; ".join(wrong) + "\n" + str(traffic.table(bill)))
 
@@ -61,16 +61,20 @@ def assert_memory(
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)
     analysis: Any = _compiled(function, args).memory_analysis()
-    names = {"temp_size_in_bytes": temporary, "peak_memory_in_bytes": peak, "argument_size_in_bytes": arguments}
+    names = {
+        "temporaries": ("temp_size_in_bytes", temporary),
+        "peak": ("peak_memory_in_bytes", peak),
+        "arguments": ("argument_size_in_bytes", arguments),
+    }
     wrong: list[str] = []
-    for name, most in names.items():
-        size = int(getattr(analysis, name, 0))
-        if most is not None and name.startswith("peak") and not size:
+    for name, (of_xla, most) in names.items():
+        size = int(getattr(analysis, of_xla, 0))
+        if most is not None and name == "peak" and not size:
             raise ValueError("the compiler of this backend reports no peak: give temporary instead")
         if most is not None and size > most:
-            wrong.append(f"{name.removesuffix('_size_in_bytes').removesuffix('_in_bytes')} {size:,} bytes > {most:,}")
+            wrong.append(f"{name} {size:,} bytes > {most:,}")
     if wrong:
-        pytest.fail("on each device: " + "; ".join(wrong).replace("temp ", "temporaries "))
+        pytest.fail("on each device: " + "; ".join(wrong))
 
 
 def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = None, most: int | None = None) -> None:
@@ -120,7 +124,9 @@ def _some(**budgets: Any) -> None:
 
 
 def _allowed(only: Collection[str]) -> str:
-    return f"only {', '.join(sorted(only))}" if only else "nothing"
+    if not only:
+        return "nothing may be sent"
+    return f"only {' and '.join(sorted(only))} {'is' if len(only) == 1 else 'are'} allowed"
 
 
 def _times(count: int, stated: int) -> str:

@@ -66,7 +66,7 @@ def wanted(item: "pytest.Item") -> Wanted | None:
         asked = _call(_devices, devices)
     for fault in faults:
         if not 0 <= fault.process < asked.processes:
-            raise Unusable(f"fault: there is no process {fault.process} among {asked.processes}")
+            raise Unusable(f"fault: process must be from 0 to {asked.processes - 1}, not {fault.process}")
     asked = replace(asked, faults=tuple(faults))
     return asked if on is None else replace(asked, **_call(_hosts, on, asked.processes))
 
@@ -90,7 +90,7 @@ def _hosts(processes: int, n: int, rate: str | None = None, delay: str | None = 
     except (ValueError, TypeError) as error:
         raise Unusable(f"hosts: {error}") from None
     if processes % n:
-        raise Unusable(f"hosts: {processes} processes cannot be divided evenly among {n} hosts")
+        raise Unusable(f"hosts: the number of processes ({processes}) must be a multiple of the number of hosts ({n})")
     return {"hosts": n, "rate": bits, "delay": seconds}
 
 
@@ -102,11 +102,13 @@ def _checked(asked: Wanted, marker: str) -> Wanted:
     for name, most in (("processes", MOST_PROCESSES), ("devices", MOST_DEVICES)):
         number = getattr(asked, name)
         if type(number) is not int or not 1 <= number <= most:
-            raise Unusable(f"{marker}: {name} must be a whole number from 1 to {most}, not {number!r}")
+            raise Unusable(
+                f"{marker}: {'n' if name == marker else name} must be a whole number from 1 to {most}, not {number!r}"
+            )
     for name in ("seconds", "memory", "patience", "grace"):
         number = getattr(asked, name)
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < 1e6:
-            raise Unusable(f"{marker}: {name} must be a number above 0, not {number!r}")
+            raise Unusable(f"{marker}: {name} must be a number above 0 and below 1,000,000, not {number!r}")
     return asked
 
 

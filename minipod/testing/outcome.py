@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from minipod.processes.frames import is_own
+from minipod.ranges import ranges
 
 if TYPE_CHECKING:
     from minipod.forked import Result
@@ -16,9 +17,7 @@ KEEP = 20_000  # characters of what a process has written
 # Kinds of failure, the one to show first: the process died; the test failed in it; it did so as expected; the process
 # only waited for another one; the test passed, and should have failed.
 CAUSE, OWN, EXPECTED, CONSEQUENCE, PASSED = range(5)
-ONE_SKIPPED = (
-    "skipped only in {where} of {n} processes ({why}): a test has to be skipped in every process, or in none of them"
-)
+ONE_SKIPPED = "skipped only in {where} of {n} ({why}): a test has to be skipped in every process, or in none of them"
 _FRAME = re.compile(r'\s*File "(.+)", line (\d+) in (.+)')
 # What gloo says at the start, and JAX's coordination service where a peer has gone, or was ended by us.
 _LOG = re.compile(
@@ -47,7 +46,9 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
         skips = {process: _skips(of_each[process]) for process in standing}
         if len({len(reasons) for reasons in skips.values()}) > 1:
             most = max(skips, key=lambda process: len(skips[process]))
-            why = ONE_SKIPPED.format(where=f"process {most}", n=len(results), why=skips[most][-1])
+            those = [process for process in standing if len(skips[process]) == len(skips[most])]
+            where = f"process{'es' * (len(those) > 1)} {ranges(those)}"
+            why = ONE_SKIPPED.format(where=where, n=len(results), why=skips[most][-1])
             chosen_reports = [shown := failed(item, why, results[most].seconds)]
     elif len(results) > 1:
         _add_others(shown, chosen, results, of_each)
@@ -165,11 +166,11 @@ def _sentence(result: "Result") -> str:
     """Describe the end of a process that has no reports of the test."""
     at = _where(result.text)
     if not result.ready and result.status in ("hung", "left", "died"):
-        return f"did not get as far as the test: {result.text or result.status}"
+        return "did not get as far as the test" + f": {result.text}" * bool(result.text)
     return {
         "hung": f"was still running after {result.seconds:.0f} s{at}",
         "left": f"was still running when another process had ended{at}",
-        "died": f"ended itself: {result.text}",
+        "died": f"ended unexpectedly: {result.text}",
         "struck": "was struck by its fault",
         "printed": f"printed more than {result.text} and was ended",
         "memory": f"used more than {result.text} of memory and was ended",

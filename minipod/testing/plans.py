@@ -41,7 +41,7 @@ class Plans:
         """
         __tracebackhide__ = True
         if not 0 <= within < 1:
-            raise ValueError(f"within is a fraction, from 0 to below 1, not {within}")
+            raise ValueError(f"within must be a fraction from 0 to below 1, not {within}")
         from minipod.pods import Plan
 
         figures, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)
@@ -54,7 +54,7 @@ class Plans:
             others = f" (it has those for {', '.join(sorted(committed))})" if committed else ""
             pytest.fail(f"{self._shown()} has no figures for «{name}» with {versions}{others}: run pytest {OPTION}")
         if wrong := _different(committed[versions], figures, within):
-            pytest.fail(f"«{name}» is not what {self._shown()} says ({versions}):\n" + "\n".join(wrong))
+            pytest.fail(f"«{name}» differs from {self._shown()} ({versions}):\n" + "\n".join(wrong))
 
     def _read(self) -> dict[str, dict[str, Figures]]:
         try:

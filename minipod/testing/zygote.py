@@ -169,7 +169,7 @@ def _serve(tests: Tests, asks: int, answers: int) -> None:
             return
         if name != GIVE_UP:
             known = tests.get(name)
-            answer = _run(*known) if known else f"{name} was not found when it was collected again"
+            answer = _run(*known) if known else f"{name} was not found when its file was collected again"
             json_lines.write(answers, [number, answer])
 
 

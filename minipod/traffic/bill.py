@@ -58,9 +58,10 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     shape = None if mesh is None else dict(mesh.shape)
     devices = program.replicas * program.partitions
     order = between_slices.numbers(mesh)  # of several slices, the program is that of one
-    if shape is not None and order is None and devices not in (1, prod(shape.values())):
+    size = 0 if shape is None else prod(shape.values())
+    if shape is not None and order is None and devices not in (1, size):
         raise ValueError(
-            f"the mesh {shape} has {prod(shape.values())} devices, but the program was compiled for {devices}: "
+            f"the mesh {shape} has {size} device{'s' * (size != 1)}, but the program was compiled for {devices}: "
             "give the mesh on which its arrays lie"
         )
     bill = Bill(collectives(program, shape, numbers=order))
@@ -127,8 +128,10 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
     reduce-scatter (`size`: of the input) and an all-to-all; the whole array for a permute and a broadcast. An int if it
     is a whole number. Raises ValueError for an unknown operation, or fewer than one device.
     """
-    if op not in OPS or devices < 1:
-        raise ValueError(f"a collective of {devices} devices called {op!r} is not known: choose from {', '.join(OPS)}")
+    if op not in OPS:
+        raise ValueError(f"no collective is called {op!r}: choose from {', '.join(OPS)}")
+    if devices < 1:
+        raise ValueError(f"{devices} devices: a collective has at least 1")
     return plain_number(ring_bytes(op, size, devices, times))
 
 

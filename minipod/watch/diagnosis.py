@@ -46,7 +46,8 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     late = [b for b in alive if stands(b, limit)]
     findings = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
     if late and (missing := sorted(set(range(beats[0].processes)) - {b.process for b in beats})):
-        text = f"process{'es' * (len(missing) > 1)} {ranges(missing)}: no heartbeat here; not started, or elsewhere"
+        text = f"process{'es' * (len(missing) > 1)} {ranges(missing)}: no heartbeat in this folder; not started, or "
+        text += "writing elsewhere"
         findings.append(Finding("gone", tuple(missing), text))
     if late:
         findings += [Finding("gone", (b.process,), f"{who(b)} has ended, after step {b.done}") for b in left]
@@ -95,18 +96,23 @@ def _lost(b: Beat) -> tuple[str, str] | None:
 
 def _quiet(who: "_Names", quiet: list[Beat], lost: dict[int, tuple[str, str] | None], all_of: bool) -> list[Finding]:
     reasons = [(*why, b) for b in quiet if (why := lost[b.process])]
-    if all_of and len(reasons) > 1 and len({kind for kind, _, _ in reasons}) == 1:
+    if all_of and len(reasons) > 1 and len({(kind, why.split()[0]) for kind, why, _ in reasons}) == 1:
         kind, why, first = reasons[0]
-        everyone = "both" if len(quiet) == 2 else f"all {len(quiet)}"
-        text = f"{everyone} processes: {why}; process {first.process} was last seen {_doing(first)}{at(first.at)}"
+        text = (
+            f"{_all(len(quiet))} processes: {why}; process {first.process} was last seen {_doing(first)}{at(first.at)}"
+        )
         return [Finding(kind, tuple(b.process for b in quiet), text)]
     return [
         Finding(kind, (b.process,), f"{who(b)}: {why}; last seen {_doing(b)}{at(b.at)}") for kind, why, b in reasons
     ]
 
 
+def _all(count: int) -> str:
+    return "both" if count == 2 else f"all {count}"
+
+
 def _doing(b: Beat) -> str:
-    return {"start": "before its first step", "between": f"after step {b.step}"}.get(b.doing, f"in step {b.step}")
+    return {"start": "before the first step", "between": f"after step {b.step}"}.get(b.doing, f"in step {b.step}")
 
 
 def _hangs(who: _Names, alive: list[Beat], late: list[Beat], blamed: bool) -> list[Finding]:
@@ -123,8 +129,11 @@ def _hangs(who: _Names, alive: list[Beat], late: list[Beat], blamed: bool) -> li
         groups.setdefault((b.step, b.at), []).append(b)
     most, *rest = sorted(groups.values(), key=len, reverse=True)
     if not rest:
-        text = f"all {len(alive)} wait in JAX, {_doing(most[0])} for {most[0].seconds:.0f} s{at(most[0].at)}"
-        return [Finding("hangs", (), f"{text}: this does not show which process they wait for")]
+        text = f"in JAX, {_doing(most[0])} for {most[0].seconds:.0f} s{at(most[0].at)}"
+        if len(alive) == 1:
+            return [Finding("hangs", (alive[0].process,), f"{who(alive[0])} waits {text}")]
+        text = f"{_all(len(alive))} processes wait {text}; the heartbeats do not show which process they wait for"
+        return [Finding("hangs", (), text)]
     apart = [b for group in rest for b in group]
     if len(rest[0]) == len(most):
         apart = alive
@@ -134,6 +143,8 @@ def _hangs(who: _Names, alive: list[Beat], late: list[Beat], blamed: bool) -> li
 
 
 def _stands(who: _Names, b: Beat) -> str:
+    if b.doing in ("start", "between"):
+        return f"{who(b)} has spent {b.seconds:.0f} s {_doing(b)}{at(b.at)}"
     return f"{who(b)} has been {_doing(b)} for {b.seconds:.0f} s{at(b.at)}"
 
 
@@ -151,7 +162,7 @@ def _slow(who: _Names, alive: Iterable[Beat]) -> list[Finding]:
     others = statistics.median(seconds for b, seconds in computing.items() if b is not last)
     if computing[last] <= TIMES * others + MORE:
         return []
-    text = f"{who(last)} is slow: {computing[last]:.3f} s of its own before each step, the others {others:.3f}"
+    text = f"{who(last)} is slow: its own part of a step takes {computing[last]:.3f} s, the others' {others:.3f} s"
     text += f"; mostly{at(last.own_at)[1:]}" if last.own_at else ""
     return [Finding("slow", (last.process,), text, open=not last.own_at)]
 

@@ -44,7 +44,7 @@ def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:
         lines += [f"# HELP minipod_{name} {what}", f"# TYPE minipod_{name} gauge"]
         values = [(b, of(b)) for b in beats]
         lines += [f"minipod_{name}{_labels(b)} {value}" for b, value in values if value is not None]
-    lines += ["# HELP minipod_found 1 for each process that hangs, is slow, silent, gone, or has a different clock."]
+    lines += ["# HELP minipod_found 1 for each process that hangs, is slow, silent or gone, or whose clock differs."]
     lines += ["# TYPE minipod_found gauge"]
     for f in findings:
         of = {b.process: b for b in beats}

@@ -68,7 +68,7 @@ def test_the_straggler_of_sixteen_is_named_with_its_host_and_its_line_and_nobody
     found = only(judge([beat(p, 16, own_seconds=0.111 if p == 5 else 0.01 + p / 1e4) for p in range(16)]))
     assert (found.kind, found.processes) == ("slow", (5,))
     assert found.sentence == (
-        "process 5 on host2 is slow: 0.111 s of its own before each step, the others 0.011; "
+        "process 5 on host2 is slow: its own part of a step takes 0.111 s, the others' 0.011 s; "
         "mostly at rows.py:7 `batch = read(path)`"
     )
 
@@ -88,7 +88,7 @@ def test_a_straggler_whose_line_is_not_known_yet_is_told_again_when_it_is(monkey
 
     said = looked_at(monkeypatch, capsys, seen(None), seen(None), seen(READ), seen(READ), seen(READ, "ended"))
     assert ["rows.py:7" in line for line in said if " is slow" in line] == [False, True], said
-    assert said[-1] == "all have ended; step 8 is done"
+    assert said[-1] == "all processes have ended; the last step done is 8"
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_straggler_whose_line_is_not_known_yet_is_told_again_when_it_is(monkey
         ([waits(0, 2), waits(1, 2, at=READ)], "hangs", (0, 1), "rows.py:7"),
         (
             [waits(p) for p in range(4)], "hangs", (),
-            "all 4 wait in JAX, in step 9 for 70 s, at train.py:20 `total = sum_of(batch)`: "
-            "this does not show which process they wait for",
+            "all 4 processes wait in JAX, in step 9 for 70 s, at train.py:20 `total = sum_of(batch)`; "
+            "the heartbeats do not show which process they wait for",
         ),
         # the silent and the missing are blamed, and not those that wait for them
         ([waits(0), beat(1, silent=12.0), waits(2), waits(3)], "silent", (1,), "process 1 on host0: silent for 12 s"),
@@ -181,8 +181,8 @@ def test_of_a_process_that_has_ended_or_still_hangs_it_is_not_said_that_it_goes_
     ]
     said = looked_at(monkeypatch, capsys, *([beat(p, 4, **but) for p, but in enumerate(look)] for look in looks))
     assert [line for line in said if line.endswith("again")] == [
-        "process 2 is making progress again",
-        "process 3 is making progress again",
+        "process 2 is working normally again",
+        "process 3 is working normally again",
     ], said
 
 
@@ -210,11 +210,11 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
         (tmp_path / "minipod-beat-001.json").write_text(cut)
         beats, unreadable = Folder(tmp_path).look()
         assert [b.process for b in beats] == [0]
-        assert unreadable == ["minipod-beat-001.json is cut off, or not a heartbeat: is the disk full?"]
+        assert unreadable == ["minipod-beat-001.json is incomplete, or not a heartbeat: is the disk full?"]
     for path in tmp_path.iterdir():
         path.write_bytes(b"\xff\x00")
     assert main(["watch", str(tmp_path), "--once"]) == 2
-    assert "minipod-beat-000.json is cut off" in capsys.readouterr().err
+    assert "minipod-beat-000.json is incomplete" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

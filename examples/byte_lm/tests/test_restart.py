@@ -73,6 +73,6 @@ def test_where_a_launcher_was_missed_it_does_not_train_alone(tmp_path):
     env = {name: value for name, value in os.environ.items() if not name.startswith(("MINIPOD_", "SLURM_", "OMPI_"))}
     done = subprocess.run(command, env=env | {"SLURM_JOB_ID": "7"}, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.endswith(
-        "train.py: inside a Slurm job, but in none of its steps: start the program with `srun`\n"
+        "train.py: this process is in a Slurm job, but not in one of its steps: start the program with `srun`\n"
     )
     assert not (tmp_path / "run").exists()

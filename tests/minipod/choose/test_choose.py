@@ -162,7 +162,7 @@ def test_seconds_are_those_of_traffic():
 @pytest.mark.parametrize(
     ("on", "sizes", "said"),
     [
-        ("v5e:2x4", {"fsdp": 4}, "v5e:2x4 has 8 devices, but the axes multiply to 4"),
+        ("v5e:2x4", {"fsdp": 4}, "v5e:2x4 has 8 devices, but the product of the axes is 4"),
         ("v5e:2x4", {"model": 8}, "no axis is called model: choose from data, stage, fsdp, expert, sequence, tensor"),
         ("v5e:4x4", {"fsdp": 16}, "8 sequences cannot be divided evenly among 16 devices (data × fsdp × expert)"),
         ("v5e:2x4", {"expert": 8}, "expert=8 does not divide 0 experts"),

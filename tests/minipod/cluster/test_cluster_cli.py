@@ -85,9 +85,9 @@ def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(s
     ("arguments", "says"),
     [
         (["run", "nope.py"], "minipod: nope.py: there is no such program in"),
-        (["run", "."], "minipod: .: is a folder, not a program"),
+        (["run", "."], "minipod: .: this is a folder, not a program"),
         (["run", "-m", "no_such"], "minipod: no_such: there is no such module"),
-        (["run", "-n", "17", "p.py"], "minipod: 17 processes: one machine can run between 1 and 16"),
+        (["run", "-n", "17", "p.py"], "minipod: 17 processes: choose between 1 and 16"),
         (["run", "-d", "0", "p.py"], "minipod: 0 devices"),
         (["run", "-d", "5000", "p.py"], "minipod: 2 × 5000 = 10000 devices are too many"),
         (["run", "-n", "two", "p.py"], "minipod run: argument -n/--processes: invalid int value: 'two'"),

@@ -86,8 +86,8 @@ def test_a_number_twice_ends_the_run_at_once(number: str):
     port = free_port()
     done = run(f"localhost:{port}", number, "2")
     assert failure(done) == (
-        f"processes 0 and 1 both join localhost:{port} as process {number}: each needs a number of its own, such as "
-        "{process} among its arguments"
+        f"processes 0 and 1 both join localhost:{port} as process {number}: give each its own number, for example "
+        "by passing {process} as an argument"
     )
     assert done.exit_code == 1
 
@@ -95,8 +95,8 @@ def test_a_number_twice_ends_the_run_at_once(number: str):
 def test_more_processes_than_were_started_never_come_and_the_coordinator_listens_where_it_is_named(monkeypatch):
     monkeypatch.setenv("MINIPOD_PROCESSES", "2")
     said = (
-        "num_processes is 4, but 2 were started, and the others would never come: start as many, or give the program "
-        "{processes}"
+        "num_processes is 4, but only 2 were started, so the processes would wait forever: start 4, or pass "
+        "{processes} to the program"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         joining._join({"coordinator_address": "localhost:1234", "num_processes": 4, "process_id": 0}, print)
@@ -110,7 +110,8 @@ def test_processes_that_name_different_ports_never_meet():
     tens = free_tens()
     done = run(f"localhost:{tens}{{process}}", *BOTH)
     assert failure(done) == (
-        f"process 0 waits at localhost:{tens}0 for process 1, which will not come; process 1 joins localhost:{tens}1"
+        f"process 0 waits at localhost:{tens}0 for process 1, which never joins there; "
+        f"process 1 joins localhost:{tens}1"
     )
 
 
@@ -126,10 +127,10 @@ def free_tens() -> int:
 
 def test_an_address_at_which_nobody_can_be():
     done = run("192.0.2.1:1234", *BOTH)
-    says = "raised ValueError: the coordinator should be at 192.0.2.1:1234, which is not this machine, and all"
+    says = "raised ValueError: the coordinator should be at 192.0.2.1:1234, which is not this machine, but all"
     assert says in str(done.first_failure), done
     assert str(done.first_failure).split("; ")[0].endswith(", at toy.py:4")
-    with pytest.raises(ValueError, match="at no-such.invalid:99, a name that this machine cannot resolve"):
+    with pytest.raises(ValueError, match="at no-such.invalid:99, whose name this machine cannot resolve"):
         joining._obstacles("no-such.invalid:99", "no-such.invalid", 99)
     for address in ("localhost", "localhost:0"):
         with pytest.raises(ValueError, match=f"^'{address}' is not a coordinator's address: give a host and a "):
@@ -141,8 +142,8 @@ def test_a_port_that_another_program_has_is_named():
         address = f"localhost:{other.getsockname()[1]}"
         done = run(address, *BOTH)
     assert str(done.first_failure).startswith(
-        f"process 0 raised OSError: another program listens on {address}: wait until it ends, or use the argument "
-        "{coordinator}, a free address, at toy.py:4"
+        f"process 0 raised OSError: another program listens on {address}: wait until it ends, or pass "
+        "{coordinator}, a free address, to the program, at toy.py:4"
     )
 
 
@@ -158,6 +159,6 @@ def test_of_two_clusters_with_one_address_the_second_is_told_and_the_first_goes_
             (here / "end").touch()
         assert first.result().outputs == SUMS
     assert str(done.first_failure).startswith(
-        f"process 0 raised OSError: another run of minipod listens on {address}: wait until it ends, or give the "
-        "program "
+        f"process 0 raised OSError: another run of minipod listens on {address}: wait until it ends, or pass "
+        "{coordinator}"
     )

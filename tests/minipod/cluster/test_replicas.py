@@ -23,7 +23,7 @@ def test_replicas_that_agree_are_left_alone_and_others_are_named_though_jax_call
     w = make(everywhere, np.float32([1, 2 + 1e-6 * me]))
     assert w.is_fully_replicated
     message = (
-        "state['w'][:] should be the same everywhere, and is not: "
+        "state['w'][:] should be the same everywhere, but is not: "
         "process 0 (device 0) holds different values from process 1 (device 2048)"
     )
     with pytest.raises(ReplicasDiffer, match=f"^{re.escape(message)}$"):

@@ -191,7 +191,7 @@ def test_without_the_other_process_it_ends_within_the_limit_and_another_job_on_i
     with socket.create_server(("127.0.0.1", 0)) as other:
         done, _ = in_process("0", f"127.0.0.1:{other.getsockname()[1]}")
     assert done.returncode == 1 and "process 0 cannot listen there" in done.stdout
-    assert "another job's coordinator?" in done.stdout
+    assert "another job's coordinator use this port?" in done.stdout
 
 
 OPEN_MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
@@ -204,7 +204,7 @@ ALONE = {"MINIPOD_COORDINATOR": "127.0.0.1:1", "MINIPOD_PROCESSES": "1", "MINIPO
         ({}, 90, "this process is not in a cluster; start it with a launcher: `srun minipod"),
         ({}, 0, "limit 0: a positive number of seconds is needed"),
         (OPEN_MPI | {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"}, 90, "two launchers have started this process"),
-        (ALONE, 90, "minipod run has started one process: there is nothing to compare"),
+        (ALONE, 90, "minipod run has started only one process: there is nothing to compare"),
         (OPEN_MPI, 90, "an MPI that JAX's"),
     ],
 )

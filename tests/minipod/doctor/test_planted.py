@@ -74,7 +74,7 @@ def test_planted_launchers_that_jax_does_not_know_two_at_once_and_none():
     if find_spec("kubernetes") is None:
         assert "`pip install 'jax[k8s]'`" in advice(KUBERNETES_SERVICE_HOST="10.0.0.1")
     one_task = {"SLURM_STEP_TASKS_PER_NODE": "1(x2)"}
-    assert launcher.launcher(of(), gpus=8, env=one_task).advice.startswith("7 of 8 GPUs stay idle")
+    assert launcher.launcher(of(), gpus=8, env=one_task).advice.startswith("7 of 8 GPUs would be idle")
     assert not launcher.launcher(of(), gpus=8, env={"SLURM_STEP_TASKS_PER_NODE": "8(x2)"}).advice
     assert not launcher.launcher(of(local_devices=None), gpus=8, env=one_task).advice
 
@@ -83,7 +83,7 @@ def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         said = launcher.coordinator(of(coordinator=address), {})
-        assert said.state == "fault" and "another job's coordinator?" in said.advice
+        assert said.state == "fault" and "another job's coordinator use this port?" in said.advice
         assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith(" listens on the port")
     assert launcher.coordinator(of(coordinator=address), {}).value.endswith(", free")
     assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("listens on the port yet")

@@ -105,7 +105,7 @@ def test_each_system_gets_its_own_advice_and_on_windows_it_looks_no_further(monk
     for name in ("sysconf", "getuid", "fork"):
         monkeypatch.delattr(os, name)
     findings = examine()
-    assert describe(findings).endswith("\n\nSystem: JAX needs Linux here: use WSL2") and len(findings) == 5
+    assert describe(findings).endswith("\n\nSystem: minipod needs Linux or macOS: use WSL2") and len(findings) == 5
 
 
 def test_a_broken_jax_is_a_problem_and_its_message_is_quoted(monkeypatch: pytest.MonkeyPatch):

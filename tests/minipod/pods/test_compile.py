@@ -139,9 +139,9 @@ def test_several_are_compiled_at_once():
     "program, kind, said",
     [
         ("no_form", RuntimeError, "eigvals does not compile for v5e:2x2: .*eig"),
-        ("calls_back", RuntimeError, r"calls Python back \(jax.debug.print, .* to minipod plan"),
+        ("calls_back", RuntimeError, r"calls back into Python \(jax.debug.print, .* to minipod plan"),
         ("no_sharding", ValueError, r"no argument has a NamedSharding, .* give one a jax.ShapeDtypeStruct\("),
-        ("here", ValueError, "the arguments lie on devices of this machine: make their mesh with minipod.pods.mesh"),
+        ("here", ValueError, "the arguments' mesh is not a slice's: make it with minipod.pods.mesh"),
         ("two_meshes", ValueError, "the arguments lie on different meshes"),
     ],
 )

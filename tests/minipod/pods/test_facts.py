@@ -90,7 +90,7 @@ def test_what_goes_to_the_host_takes_its_time_and_can_be_the_bound():
 def test_where_no_source_says_how_fast_the_host_is_nothing_is_the_bound():
     made = planned(OFFLOADED, "7x:2x2x1")
     assert made.seconds.host is None and made.bound is None and made.data()["seconds"]["host"] is None
-    text = "no figure says how fast TPU7x reaches the host's memory: 8,388,608 bytes to and from it are not counted"
+    text = "no source says how fast TPU7x reaches the host's memory: 8,388,608 bytes to and from it are not counted"
     assert any(text in note for note in made.notes)
 
 

@@ -78,7 +78,7 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
     ("arguments", "sentence"),
     [
         (["{tmp}/none.xplane.pb"], "{tmp}/none.xplane.pb: there is no such file or folder"),
-        (["{tmp}/cut.xplane.pb"], "cut.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
+        (["{tmp}/cut.xplane.pb"], "cut.xplane.pb cannot be read: it is incomplete, or not a profile of jax.profiler"),
         (["{tmp}/good.xplane.pb", "--step", "7"], "step 7 was not recorded; recorded steps: none"),
         (["{tmp}/good.xplane.pb", "--text", "{tmp}/no.txt"], "{tmp}/no.txt: there is no such file"),
         (["{tmp}/none.py"], "{tmp}/none.py: there is no such program"),

@@ -145,8 +145,8 @@ OTHER = GOOD.replace(b"device_ordinal", b"ordinal_device")
     ("name", "data", "error"),
     [
         ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
-        ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
-        ("vm.xplane.pb", None, "vm.xplane.pb has no «Task Environment», with which a profile ends: it is cut off"),
+        ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is incomplete, or not a profile of jax.profiler"),
+        ("vm.xplane.pb", None, "vm.xplane.pb has no «Task Environment», with which a profile ends: it is incomplete"),
         (
             "vm.xplane.pb",
             OTHER,

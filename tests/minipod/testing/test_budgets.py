@@ -40,7 +40,7 @@ def test_budgets_are_kept_or_say_what_was_found():
         ),
         (lambda: assert_work(square, whole, flops=512), "each device does 1,024 FLOPs, not 512 (2 times as many)"),
         (lambda: assert_memory(lambda x: jnp.sin(x @ x) @ x, whole, temporary=9), "on each device: temporaries "),
-        (lambda: assert_replicas_equal(state, "weights"), "weights['w'][:] should be the same everywhere, and is not"),
+        (lambda: assert_replicas_equal(state, "weights"), "weights['w'][:] should be the same everywhere, but is not"),
     ):
         with pytest.raises(pytest.fail.Exception, match=re.escape(said)):
             check()

@@ -124,7 +124,7 @@ def test_set_up(broken):
     assert "I am 0" in printed and "I am 1" in printed
     hung = r"process 0 of 2 was still running after \d+ s, at .*test_it.py:\d+ in test_one_hangs\nprocess 1: passed"
     assert re.search(hung, printed)
-    assert "process 1 of 2 ended itself: exit code 3" in printed
+    assert "process 1 of 2 ended unexpectedly: exit code 3" in printed
     assert "printed more than 10 MB and was ended" in printed and len(printed) < 100_000
     assert outcomes["test_set_up"] == "ERROR" and "OSError: no such disk" in printed
     assert "Terminating process because the JAX distributed service" not in printed
@@ -169,12 +169,12 @@ def test_last(): print("last")
 
 WRONG = {
     "processes(2, mat=3)": "processes: got an unexpected keyword argument 'mat'; use it as processes(n, dev",
-    "processes(0)": "processes: processes must be a whole number from 1 to 16, not 0",
-    "processes(17)": "processes: processes must be a whole number from 1 to 16, not 17",
-    "devices('8')": "devices: devices must be a whole number from 1 to 1024, not '8'",
+    "processes(0)": "processes: n must be a whole number from 1 to 16, not 0",
+    "processes(17)": "processes: n must be a whole number from 1 to 16, not 17",
+    "devices('8')": "devices: n must be a whole number from 1 to 1024, not '8'",
     "fault('kill', process=0, step=1)": "a fault without processes(n): which process would it strike?",
-    "processes(2, seconds=-1)": "processes: seconds must be a number above 0, not -1",
-    "hosts(3) processes(4)": "4 processes cannot be divided evenly among 3 hosts",
+    "processes(2, seconds=-1)": "processes: seconds must be a number above 0 and below 1,000,000, not -1",
+    "hosts(3) processes(4)": "hosts: the number of processes (4) must be a multiple of the number of hosts (3)",
     "hosts(5) processes(5)": "5 hosts: choose between 2 and 4",
     "hosts(2,rate='fast') processes(2)": "rate 'fast': give a number with its unit",
     "hosts(2)": "hosts without processes(n): which processes would run on them?",
@@ -363,7 +363,7 @@ def test_raises(): pass
     assert printed.count("contains 1 failed subtest\n") >= 2
     assert "E       UserWarning: Explicitly requested dtype float64" in printed
     assert all(f"RuntimeWarning: heard of process {process}\n" in printed for process in (0, 1))
-    said = "skipped only in process 1 of 2 processes (Skipped: has no disk): a test has to be skipped in every process"
+    said = "skipped only in process 1 of 2 (Skipped: has no disk): a test has to be skipped in every process"
     assert said in printed
     assert "XFAIL test_it.py::test_known - known (in process 1 of 2)" in printed
     assert "At index 2 diff: 3 != 4" in printed

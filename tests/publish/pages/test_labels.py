@@ -53,8 +53,8 @@ LAUNCHES = {
         "全部 4 个进程都在 a.py 第 7 行代码抛出 ValueError: no; way",
     "process 1 raised X: timed out, at a.py:7, after process 0 had finished; process 2 was busy in":
         "进程 1 在 a.py 第 7 行代码抛出 X: timed out；在此之前，进程 0 已经结束；进程 2 当时停在：",
-    "process 0 waits at host:10 (toy.py:4) for process 1, which will not come; process 1 joins host:11":
-        "进程 0 在 host:10（toy.py:4）等待进程 1，而它不会来；进程 1 加入的是 host:11",
+    "process 0 waits at host:10 (toy.py:4) for process 1, which never joins there; process 1 joins host:11":
+        "进程 0 在 host:10（toy.py:4）等待进程 1，但该进程不会加入这里；进程 1 加入的是 host:11",
     "process 0 is happy": "process 0 is happy",
 }  # fmt: skip
 
