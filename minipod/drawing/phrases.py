@@ -36,7 +36,7 @@ ENGLISH = {
     "more": "And {0} more collective{s}",
     # calls
     "calls first": "Process {0} calls {1}", "calls": "process {0} calls {1}", "no call": "nothing",
-    "part": "They part at call {0}", "alike": "All calls meet their like",
+    "part": "They diverge at call {0}", "alike": "All calls match",
     # all-reduce, ring, torus
     "halves": "An all-reduce over {0} devices in two halves",
     "after": "After a reduce-scatter each device holds the sum of one piece, after an all-gather the sums of all {0}",
@@ -50,7 +50,7 @@ ENGLISH = {
     "unfit": "{0}, does not fit",
     # profiles
     "lanes": "{0} device{s} in {1} ms",
-    "lane": "{0} computes for {1} ms, waits for others for {2}, exchanges for {3}, and does nothing for {4}",
+    "lane": "{0} computes for {1} ms, waits for others for {2}, exchanges data for {3}, and is idle for {4}",
     # the schedule of a pipeline
     "schedule": "{0} stage{s} in {1} ticks, idle for {2} of the time", "does": "stage {0} {1}",
     # what happens in time: traces, timelines, tables
@@ -69,7 +69,7 @@ ENGLISH = {
     "turn": "Turn {0}, counted from 0, of {1}",
     "goes on": "At {0} s start {1} begins after step {2}", "has done": "At {0} s start {1} has done steps {2} to {3}",
     "again": "At {0} s start {1} has done steps {2} to {3}, {4} of them a second time",
-    "seconds in": "{0} s after the first start", "has ended": "{0} has ended {1}",
+    "seconds in": "{0} s after the first start", "has ended": "{0} has finished {1}",
     "tick": "Tick {0} of {1}", "works on": "{0} works on {1}", "idle": "idle so far: {0} of {1} places",
 }  # fmt: skip
 

@@ -37,7 +37,7 @@ LABELS = (
     r"\d+ of \d+ hops cross between hosts", r"each box is a chip, each number a device",
     r"bound by (compute|memory|network|host)", r"these do not fit", r"percent of the memory", r"milliseconds",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
-    r"process \d+", r"nobody comes", r"≠", r"1 piece", r"\d+ pieces",
+    r"process \d+", r"no call", r"≠", r"1 piece", r"\d+ pieces",
     r"compute", r"waiting for others", r"exchange", r"stage \d+", r"forward", r"backward",
     r"each device sends 2 × \d+ pieces, its array has \d+",
     r"bytes sent", r"start", r"turn \d+", r"before", r"after", r"stage \d+", r"host", r"device",

@@ -8,7 +8,7 @@ from minipod.drawing.phrases import Phrase, alt_text
 from minipod.drawing.svg import Picture, text_width
 
 MOST = 12  # calls of a process
-_NOBODY = "nobody comes"
+_NO_CALL = "no call"
 
 
 def calls(processes: Sequence[Sequence[str]]) -> Picture:
@@ -23,7 +23,7 @@ def calls(processes: Sequence[Sequence[str]]) -> Picture:
     if rows > MOST:
         raise ValueError(f"{rows} calls of a process are too many to draw: at most {MOST}")
     known = list(dict.fromkeys(name for names in columns for name in names))
-    width = max(90.0, *(text_width(name, 12, True) + 24 for name in [*known, _NOBODY]))
+    width = max(90.0, *(text_width(name, 12, True) + 24 for name in [*known, _NO_CALL]))
     g: Any = graph.graph(rankdir="TB", nodesep="0.9", ranksep="0.14")
     for row in range(-1, rows):  # the first row holds the titles
         names = [f"call_{i}_{row}" for i in range(len(columns))]
@@ -42,7 +42,7 @@ def calls(processes: Sequence[Sequence[str]]) -> Picture:
 
 
 def _name_in_row(names: list[str], row: int) -> str:
-    return names[row] if row < len(names) else _NOBODY
+    return names[row] if row < len(names) else _NO_CALL
 
 
 def _says(columns: list[list[str]], rows: int) -> list[Phrase]:

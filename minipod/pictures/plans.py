@@ -24,7 +24,7 @@ def plans(plans: Sequence[Any]) -> Picture:
     fitting = [p for p in every if p.fits and p.bound and p.memory["peak"]]
     if not fitting or len(every) > MOST:
         raise ValueError(
-            f"{len(every)} plans, {len(fitting)} with figures: give 1 to {MOST} plans, one or more with figures"
+            f"give 1 to {MOST} plans, at least one with figures: {len(every)} given, {len(fitting)} with figures"
         )
     points = [(100 * p.memory["peak"] / p.memory["limit"], 1e3 * p.seconds.least) for p in fitting]
     kinds = [kind for kind in BOUNDS if any(p.bound == kind for p in fitting)]

@@ -53,7 +53,7 @@ class Timeline:
     ) -> None:
         """Record what was done in a lane from `start` to `end`."""
         if not 0 <= lane < len(self.lanes) or not start <= end:
-            raise ValueError(f"a span needs a lane from 0 to {len(self.lanes) - 1} and must end after it begins")
+            raise ValueError(f"a span needs a lane from 0 to {len(self.lanes) - 1} and must not end before it begins")
         self.spans.append(Span(lane, start, end, label, colour, open))
 
     def step(self, time: float, sentence: Phrase) -> None:

@@ -201,9 +201,9 @@ def test_a_notebook_shows_the_figure_and_a_terminal_the_words(tmp_path):
 
 def test_calls_show_who_meets_whom_and_where_they_part():
     apart = pictures.calls([["w1", "w2"], ["w2", "w1"]])
-    assert apart.alt == "Process 0 calls w1, w2; process 1 calls w2, w1. They part at call 1."
+    assert apart.alt == "Process 0 calls w1, w2; process 1 calls w2, w1. They diverge at call 1."
     assert apart.svg.count("≠") == 2 and apart.svg.count(">w1<") == 2
     short = pictures.calls([["step", "step"], ["step"]])
-    assert short.alt.endswith("They part at call 2.") and "nobody comes" in short.svg and short.svg.count("≠") == 1
+    assert short.alt.endswith("They diverge at call 2.") and "no call" in short.svg and short.svg.count("≠") == 1
     alike = pictures.calls([["a", "b"], ["a", "b"]])
-    assert alike.alt.endswith("All calls meet their like.") and "≠" not in alike.svg
+    assert alike.alt.endswith("All calls match.") and "≠" not in alike.svg

@@ -30,8 +30,8 @@ def test_each_lane_is_as_long_as_what_its_device_did_and_its_description_has_the
         assert set(lane) == {name for name, length in wanted.items() if length}
         assert all(abs(lane[name] - wanted[name]) < 0.05 for name in lane)
     assert str(pictures.profile(some_profile(devices=2))) == (
-        "2 devices in 20 ms: device 0 computes for 1 ms, waits for others for 1, exchanges for 16, and does nothing "
-        "for 2; device 1 computes for 2 ms, waits for others for 0, exchanges for 16, and does nothing for 2."
+        "2 devices in 20 ms: device 0 computes for 1 ms, waits for others for 1, exchanges data for 16, and is idle "
+        "for 2; device 1 computes for 2 ms, waits for others for 0, exchanges data for 16, and is idle for 2."
     )
 
 

@@ -125,7 +125,7 @@ def test_a_caption_leaves_out_who_holds_what(gallery):
     said = {name: figures.caption(svg.data(p.svg), "", "other", "zh-Hans") for name, p in {
         "calls": pictures.calls([["a", "b"], ["b"]]), "curve": pictures.curve({"one device": [3, 1], "b": [2]}),
         "halves": gallery["all-reduce"], "plans": gallery["plans"]}.items()}  # fmt: skip
-    assert said["calls"] == "进程 0 依次调用 a, b；进程 1 依次调用 b。从第 1 次调用起，两边不再一致"
+    assert said["calls"] == "进程 0 依次调用 a, b；进程 1 依次调用 b。从第 1 次调用起，各进程不再一致"
     assert said["curve"] == (
         "曲线，纵轴为损失，横轴为步数：单个设备：0 处为 3，1 处为 1，最低为 1 处的 1；"
         "b：0 处为 2，0 处为 2，最低为 0 处的 2"
