@@ -69,7 +69,7 @@ ENGLISH = {
     "turn": "Turn {0}, counted from 0, of {1}",
     "goes on": "At {0} s start {1} begins after step {2}", "has done": "At {0} s start {1} has done steps {2} to {3}",
     "again": "At {0} s start {1} has done steps {2} to {3}, {4} of them a second time",
-    "seconds in": "{0} s after the first start", "has ended": "{0} has finished {1}",
+    "seconds in": "{0} s after the first start", "has ended": "{0} has ended {1}",
     "tick": "Tick {0} of {1}", "works on": "{0} works on {1}", "idle": "idle so far: {0} of {1} places",
 }  # fmt: skip
 

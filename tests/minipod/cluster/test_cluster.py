@@ -75,7 +75,7 @@ def test_children_get_the_devices_the_environment_and_the_collective_timeout(mon
     done = run(show, processes=2, devices=3, collective_timeout=7, env=each)
     flags = "--xla_a=1 --xla_cpu_collective_timeout_seconds=7"
     assert done.outputs == [f"{['cpu', '3', flags, '2', str(i), more]}\n" for i, more in enumerate("xy")]
-    with pytest.raises(ValueError, match="3 environments for 2 processes"):
+    with pytest.raises(ValueError, match="env must have one mapping for each process"):
         cluster.run("p.py", env=[{}] * 3)
     with pytest.raises(ValueError, match="at least 1 second"):
         cluster.run("p.py", collective_timeout=0)

@@ -166,7 +166,7 @@ def test_inside_a_warm_block_a_program_for_another_platform_starts_its_own_compi
 @pytest.mark.parametrize(
     "program, on, mesh, said",
     [
-        ("product", "v5e:9x9", "data=4", "no slice of v5e is 9x9: 1x1, "),
+        ("product", "v5e:9x9", "data=4", "no slice of v5e has the shape 9x9: 1x1, "),
         ("product", "v5e:2x2", "4", "'4' does not name mesh axes: write NAME=SIZE once for each, such as data=4,"),
         ("gone", "v5e:2x2", "data=4", "pod_programs.py cannot be imported: it has no function gone"),
         ("nothing", "v5e:2x2", "data=4", "nothing(mesh) returned NoneType instead of (function, arguments) or ("),
