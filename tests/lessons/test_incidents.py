@@ -83,7 +83,7 @@ def test_assert_equal_believes_an_array_that_calls_itself_replicated():
         lines = text.splitlines()
         assert lines[0] == "assert_equal, the array finds nothing"
         assert lines[1] == "assert_equal, what I hold -> weights differ"
-        assert lines[2].startswith("same_replicas -> weights[:] should be the same everywhere, and is not")
+        assert lines[2].startswith("same_replicas -> weights[:] should be the same everywhere, but is not")
 
 
 @pytest.mark.parametrize("flags", [GPU_FLAGS, ("--xla_gpu_no_such_flag=1",)], ids=len)
