@@ -129,7 +129,7 @@ def test_who_waits_too_long_says_so(folder, monkeypatch):
     fcntl.flock(held, fcntl.LOCK_EX)
     said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
     os.close(held)
-    assert "another process holds the lock for too long" in said
+    assert "another process has held the lock for too long" in said
     assert noted(folder) == OLD
 
 

@@ -113,7 +113,12 @@ def test_the_status_page_adds_up_what_ran_and_says_with_what_the_rest_was_record
 def test_what_the_oldest_jax_gives_otherwise_stands_below_its_cell_and_in_the_status_table(built):
     oldest = recordings.now().packages["jax"]
     for edition, title, above, unknown in (
-        ("en", f"With JAX {oldest} this cell gives", f"With JAX {oldest} these cells give different", "not tried"),
+        (
+            "en",
+            f"With JAX {oldest} this cell gives",
+            f"With JAX {oldest}, the outputs of these cells differ",
+            "not tried",
+        ),
         ("zh-Hant", f"在 JAX {oldest} 上，這個儲存格的輸出是", f"在 JAX {oldest} 上，以下儲存格的輸出不同", "未試"),
     ):
         other, status = (BeautifulSoup(page(built[0], name, edition), "html.parser") for name in ("other", "index"))
