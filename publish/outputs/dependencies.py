@@ -12,6 +12,7 @@ import hashlib
 import os
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,9 +61,9 @@ def named_in(path: Path, lesson: Path, root: Path, rooms: tuple[str, ...] = SAID
     return _named(_mentioned(path.read_text("utf-8", "replace")), path.parent, lesson, root, rooms)
 
 
-def sums_of(files: set[Path], root: Path) -> dict[str, str]:
-    """Return a hash of each file, by its path in the repository."""
-    return {path.relative_to(root).as_posix(): sum_of(path.read_bytes()) for path in sorted(files)}
+def sums_of(files: set[Path], root: Path, contents: Callable[[Path], bytes] = Path.read_bytes) -> dict[str, str]:
+    """Return a hash of each file, by its path in the repository. contents: the part of a file that counts."""
+    return {path.relative_to(root).as_posix(): sum_of(contents(path)) for path in sorted(files)}
 
 
 def sum_of(data: bytes) -> str:

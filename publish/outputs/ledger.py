@@ -96,9 +96,8 @@ def sources(row: Row, root: Path) -> dict[str, str]:
     names = [name for name in (row.by, *row.also) if name.startswith(("lessons/", RECORDERS))]
     first = [path for name in names for path in root.glob(name)]
     reached = dependencies.reached_from(first, (root / row.writes[0]).parent, root)
-    paths = sorted({*reached} - {root / name for name in row.writes})
-    code = {path.relative_to(root).as_posix(): dependencies.without_docstrings(path) for path in paths}
-    return {name: dependencies.sum_of(text) for name, text in code.items()}
+    files = {*reached} - {root / name for name in row.writes}
+    return dependencies.sums_of(files, root, dependencies.without_docstrings)
 
 
 def entries(root: Path) -> dict[str, Entry]:
