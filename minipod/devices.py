@@ -12,6 +12,8 @@ Without this, JAX has one device on a laptop, and nothing can be sharded.
 import sys
 from typing import Any
 
+from minipod.ranges import counted
+
 __all__ = ["simulate"]
 
 
@@ -50,6 +52,6 @@ def simulate(devices: int = 8) -> None:
         have, kind = jax.device_count(), jax.default_backend()
         if (have, kind) != (devices, "cpu"):
             raise RuntimeError(
-                f"JAX has already started with {have} {kind} device{'s' * (have != 1)}: "
+                f"JAX has already started with {counted(have, f'{kind} device')}: "
                 f"call minipod.devices.simulate({devices}) before anything that uses a device, in a new process"
             ) from None

@@ -1,4 +1,14 @@
-"""Write lists of process numbers briefly."""
+"""Write counts of things and lists of their numbers."""
+
+
+def counted(n: int, noun: str) -> str:
+    """Format a count: `1 device`, `2,000 devices`, `3 processes`."""
+    return f"{n:,} {noun if n == 1 else _plural(noun)}"
+
+
+def numbered(noun: str, numbers: list[int]) -> str:
+    """Name things by their ascending numbers: `process 1`, `processes 0, 2–5`."""
+    return f"{noun if len(numbers) == 1 else _plural(noun)} {ranges(numbers)}"
 
 
 def ranges(numbers: list[int]) -> str:
@@ -10,3 +20,7 @@ def ranges(numbers: list[int]) -> str:
         else:
             runs.append([n, n])
     return ", ".join(str(a) if a == b else f"{a}–{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs)
+
+
+def _plural(noun: str) -> str:
+    return noun + ("es" if noun.endswith("s") else "s")

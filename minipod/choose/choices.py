@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from minipod.choose.designs import CLOSE, design, refused, verdict
 from minipod.choose.models import Model
 from minipod.pods.slices import Slice, slice_of
+from minipod.ranges import counted
 from minipod.roofline import Seconds
 from minipod.tables import Table
 
@@ -50,8 +51,7 @@ def choices(of: Model, on: str) -> list[Choice]:
     made = [_choice(of, slice_, *each) for each in _meshes(slice_) if not refused(of, slice_, _sizes(*each))]
     if not made:
         raise ValueError(
-            f"no layout on {on} divides {of.rows} sequence{'s' * (of.rows != 1)} and a width of {of.width}: "
-            f"{_left_out(of, on)}"
+            f"no layout on {on} divides {counted(of.rows, 'sequence')} and a width of {of.width}: {_left_out(of, on)}"
         )
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)

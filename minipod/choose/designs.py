@@ -17,6 +17,7 @@ from minipod.choose.models import ROOM, Model
 from minipod.hlo.groups import rows
 from minipod.hlo.ops import Collective, ring_bytes
 from minipod.pods.slices import Slice, slice_of
+from minipod.ranges import counted
 from minipod.roofline import Seconds, compute_seconds, memory_seconds
 from minipod.traffic import time_model
 
@@ -121,10 +122,10 @@ def refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
         return f"no axis is called {other[0]}: choose from {', '.join(AXES)}"
     if prod(sizes.values()) != on.devices:
         product = " × ".join(str(n) for n in sizes.values() if n > 1) or "1"
-        return f"{on} has {on.devices} device{'s' * (on.devices != 1)}, but the product of the axes is {product}"
+        return f"{on} has {counted(on.devices, 'device')}, but the product of the axes is {product}"
     rows = sizes["data"] * sizes["fsdp"] * sizes["expert"]
     if of.rows % rows:
-        sequences = f"{of.rows} sequence{'s' * (of.rows != 1)}"
+        sequences = counted(of.rows, "sequence")
         return f"{sequences} cannot be divided evenly among {rows} devices (data × fsdp × expert)"
     for axis, what, number in (
         ("sequence", "tokens of a sequence", of.length),

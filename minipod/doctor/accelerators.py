@@ -14,6 +14,7 @@ import psutil
 
 from minipod.doctor.findings import Finding
 from minipod.doctor.installed import versions
+from minipod.ranges import counted
 
 _VENDORS = {"0x10de": "NVIDIA GPU", "0x1ae0": "TPU chip"}
 _DISPLAY, _ACCELERATOR = ("0x03",), ("0x12", "0x08", "0xff", "0x00")  # classes of PCI: graphics; anything of Google's
@@ -54,7 +55,7 @@ def accelerators(
     in_cluster: unused accelerators are a fault unless the job has asked for CPUs.
     """
     here = hardware(root)
-    parts = [f"{n} {name}{'s' * (n != 1)}" for n, name in ((here.gpus, "NVIDIA GPU"), (here.chips, "TPU chip")) if n]
+    parts = [counted(n, name) for n, name in ((here.gpus, "NVIDIA GPU"), (here.chips, "TPU chip")) if n]
     if not parts:
         return None
     value = f"{', '.join(parts)} in this machine"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from minipod.doctor.findings import Finding
-from minipod.ranges import ranges
+from minipod.ranges import numbered
 
 CLOCK = 1.0  # seconds that clocks may be apart
 SLOW = 2.0  # a process is slow if its own work takes this many times as long as the median of the others
@@ -48,7 +48,7 @@ class Gathered:
         numbers = sorted(processes)
         hosts = dict.fromkeys(self.facts[p]["host"] for p in numbers if p in self.facts)
         where = f" ({', '.join(hosts)})" if hosts else ""
-        return f"process{'es' * (len(numbers) > 1)} {ranges(numbers)}{where}"
+        return f"{numbered('process', numbers)}{where}"
 
     def of_each(self, fact: str, name: str | None = None) -> dict[int, Any]:
         """Return one fact of each process that connected, or the entry `name` of that fact."""

@@ -17,6 +17,7 @@ from typing import Any
 from minipod import cluster
 from minipod.cluster.result import Run
 from minipod.hosts import namespaces
+from minipod.ranges import counted
 
 MOST = 4  # hosts
 RATES, DELAYS = (1e5, 1e11), (0.0, 1.0)  # bits per second, seconds
@@ -66,7 +67,7 @@ def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> It
 def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None, float]:
     """Return the rate in bits per second and the delay in seconds. Raises ValueError if they are impossible."""
     if not 2 <= count <= MOST:
-        raise ValueError(f"{count} host{'s' * (count != 1)}: choose between 2 and {MOST}")
+        raise ValueError(f"{counted(count, 'host')}: choose between 2 and {MOST}")
     bits = None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "100kbit to 100gbit")
     return bits, 0.0 if delay is None else _amount("delay", delay, ("us", "ms", "s"), DELAYS, "up to 1s")
 

@@ -13,6 +13,7 @@ from minipod.drawing.svg import Canvas, Picture, text_width
 from minipod.drawing.wiring import Place, Stage
 from minipod.hlo.ops import OPS, Collective
 from minipod.pictures.placement import checked, grids
+from minipod.ranges import counted
 from minipod.traffic import bill
 
 PANELS, DEVICES, PER_ROW = 4, 16, 8
@@ -57,7 +58,7 @@ def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
     for i, panel in enumerate(panels):
         panel.draw(canvas, f"{i + 1}" if numbered else "", long)
     rest = len(kinds) - PANELS
-    notes = [f"and {rest} more collective{'s' * (rest != 1)}"] if rest > 0 else []
+    notes = [f"and {counted(rest, 'more collective')}"] if rest > 0 else []
     for note in notes + ["each number is a device"] * (not long):
         canvas.text(0, canvas.height + 15, note, "small soft", "start")
     heads = [_what(c) for c in kinds[:PANELS]]
@@ -109,8 +110,7 @@ class _Panel:
         if self.left:
             canvas.upright(6, (self.stage.y[0] + canvas.height) / 2, f"axis {self.names[-2]}", "small soft")
         if self.scene.hidden:
-            s, alike = "s" * (self.scene.hidden != 1), " alike" * self.scene.alike
-            note = f"and {self.scene.hidden} more group{s}{alike}"
+            note = f"and {counted(self.scene.hidden, 'more group')}{' alike' * self.scene.alike}"
             canvas.text(self.left + 1, canvas.height + 15, note, "small soft", "start")
 
     def _slices(self) -> list[str]:
@@ -138,7 +138,7 @@ def _title(canvas: Canvas, c: Collective, look: str, number: str, y: float) -> f
 
 
 def _words(c: Collective) -> list[str]:
-    lines = [f"{c.bytes:,} byte{'s' * (c.bytes != 1)}"]
+    lines = [counted(c.bytes, "byte")]
     if c.axes:
         lines.append(f"along {', '.join(c.axes)}")
     if c.times is None:

@@ -9,6 +9,7 @@ from minipod.drawing import graph
 from minipod.drawing.phrases import Phrase, alt_text, few, several
 from minipod.drawing.phrases import devices as named
 from minipod.drawing.svg import Picture, text_width
+from minipod.ranges import counted
 
 PER_ROW = 4  # devices side by side in a host: words stay readable on a phone
 
@@ -73,7 +74,7 @@ def _host(g: Any, groups: Groups, host: int | None, most: int, per_row: int = 0)
     """
     if host is None:
         hidden = len(groups) - (7 if per_row else 3)
-        graph.node(g, "more", f"{hidden} more host{'s' * (hidden != 1)}", "plain", 110)
+        graph.node(g, "more", counted(hidden, "more host"), "plain", 110)
         return ["more"]
     process = list(groups)[host]
     members, names, most = groups[process], [], max(most, 3)

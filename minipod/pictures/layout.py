@@ -11,6 +11,7 @@ from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec, Sharding
 
 from minipod.drawing.phrases import Phrase, alt_text, devices, several
 from minipod.drawing.svg import PALETTE
+from minipod.ranges import counted
 
 Part = tuple[int, int]  # start and stop in one dimension
 
@@ -89,7 +90,7 @@ def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout
     if isinstance(sharding, NamedSharding) and len(sharding.spec) > len(size):
         raise ValueError(
             f"an array of shape {size} does not fit {spec}: "
-            f"it has {len(size)} dimension{'s' * (len(size) != 1)}, the spec has {len(sharding.spec)}"
+            f"it has {counted(len(size), 'dimension')}, the spec has {len(sharding.spec)}"
         )
     if isinstance(getattr(sharding, "mesh", None), AbstractMesh):
         raise TypeError("the sharding's mesh is an AbstractMesh, which has no devices: use a Mesh")

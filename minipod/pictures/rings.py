@@ -6,6 +6,7 @@ from typing import Any
 
 from minipod.drawing.phrases import alt_text, few
 from minipod.drawing.svg import Canvas, Picture, number, text_width
+from minipod.ranges import counted
 
 MOST, HOSTS = 16, 2  # devices; hosts: more would not fit on a phone
 TALL, ROW, GAP, TOP = 28.0, 44.0, 96.0, 30.0  # a device, from one to the next, between hosts, a host's name
@@ -26,8 +27,7 @@ def ring(devices: Sequence[Any]) -> Picture:
         raise TypeError("expected a list of devices, such as list(mesh.devices.flat)")
     owners = sorted({d.process_index for d in order})
     if not 2 <= len(order) <= MOST or len(owners) > HOSTS:
-        caption = f"a ring of {len(order)} device{'s' * (len(order) != 1)}"
-        caption += f" on {len(owners)} host{'s' * (len(owners) != 1)}"
+        caption = f"a ring of {counted(len(order), 'device')} on {counted(len(owners), 'host')}"
         raise ValueError(f"{caption}: 2 to {MOST} devices on at most {HOSTS} can be drawn")
     wide = max(text_width(f"device {d.id}") for d in order) + 18
     places: dict[int, tuple[float, float]] = {}  # device → the left upper corner of its box
@@ -96,7 +96,7 @@ def all_reduce(devices: int = 4) -> Picture:
     """
     if not PIECES[0] <= devices <= PIECES[1]:
         raise ValueError(
-            f"an all-reduce of {devices} device{'s' * (devices != 1)} cannot be drawn: {PIECES[0]} to {PIECES[1]} can"
+            f"an all-reduce of {counted(devices, 'device')} cannot be drawn: {PIECES[0]} to {PIECES[1]} can"
         )
     canvas, cell, tall = Canvas(), WIDE / devices, BELOW * (devices - 1) + ARRAY
     for row in range(devices):

@@ -16,6 +16,7 @@ from jax.sharding import AxisType, Mesh
 
 from minipod import torus
 from minipod.pods.slices import MOST, Slice, slice_of
+from minipod.ranges import counted
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
     of = slice_of(name)
     product = " × ".join(map(str, axes.values()))
     if any(size < 1 for size in axes.values()) or np.prod([*axes.values()], dtype=int) != of.devices or not axes:
-        have = f"{of} has {of.devices} device{'s' * (of.devices != 1)}"
+        have = f"{of} has {counted(of.devices, 'device')}"
         raise ValueError(
             f"{have}, but the product of {_written(axes)} is {product}" if axes else f"{have}: name the axes"
         )

@@ -18,6 +18,7 @@ from minipod.hlo.overlap import Overlap
 from minipod.pods import bounds
 from minipod.pods.facts import collective, overlap
 from minipod.pods.slices import slice_of
+from minipod.ranges import counted
 from minipod.roofline import BOUNDS, Seconds
 from minipod.tables import Table
 from minipod.traffic.bill import costliest
@@ -165,7 +166,7 @@ class Plan:
                 rows.append((f"sent along {axis}", _bytes(size)))
         if self.overlaps:
             hidden = sum(bool(o.products) for o in self.overlaps)
-            many = f"{len(self.overlaps)} collective{'s' * (len(self.overlaps) != 1)}"
+            many = counted(len(self.overlaps), "collective")
             rows.append(("asynchronous", f"{many}, {hidden} with a product meanwhile"))
         seconds = self.seconds
         for name in BOUNDS:

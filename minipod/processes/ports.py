@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from minipod.processes.runtime_dir import open_own, runtime_dir
+from minipod.ranges import counted
 
 _PORTS = range(20000, 32000)
 
@@ -93,7 +94,7 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
                 if time.monotonic() > end:
                     taken = most - len(held)
                     raise TimeoutError(
-                        f"{count} process{'es' * (count != 1)}: {taken} of at most {most} already run on this machine; "
+                        f"{counted(count, 'process')}: {taken} of at most {most} already run on this machine; "
                         "wait until they end"
                     )
                 for fd in held:  # two that wait for each other's places would never end

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from minipod.processes.frames import is_own
-from minipod.ranges import ranges
+from minipod.ranges import counted, numbered
 
 if TYPE_CHECKING:
     from minipod.forked import Result
@@ -47,7 +47,7 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
         if len({len(reasons) for reasons in skips.values()}) > 1:
             most = max(skips, key=lambda process: len(skips[process]))
             those = [process for process in standing if len(skips[process]) == len(skips[most])]
-            where = f"process{'es' * (len(those) > 1)} {ranges(those)}"
+            where = numbered("process", those)
             why = ONE_SKIPPED.format(where=where, n=len(results), why=skips[most][-1])
             chosen_reports = [shown := failed(item, why, results[most].seconds)]
     elif len(results) > 1:
@@ -88,7 +88,7 @@ def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
         if isinstance(report.longrepr, list):  # where a test was skipped
             report.longrepr = tuple(report.longrepr)
         if subtests and report.when == "call" and report.passed and type(report) is pytest.TestReport:
-            report.outcome, report.longrepr = "failed", f"contains {subtests} failed subtest{'s' * (subtests > 1)}"
+            report.outcome, report.longrepr = "failed", f"contains {counted(subtests, 'failed subtest')}"
     return made
 
 

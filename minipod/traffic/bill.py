@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from minipod.hlo import between_slices, text
 from minipod.hlo.collectives import collectives
 from minipod.hlo.ops import OPS, Branch, Collective, plain_number, ring_bytes
+from minipod.ranges import counted
 from minipod.tables import Table
 
 __all__ = ["Bill", "Collective", "Table", "of", "read", "sent", "table", "total"]
@@ -61,7 +62,7 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     size = 0 if shape is None else prod(shape.values())
     if shape is not None and order is None and devices not in (1, size):
         raise ValueError(
-            f"the mesh {shape} has {size} device{'s' * (size != 1)}, but the program was compiled for {devices}: "
+            f"the mesh {shape} has {counted(size, 'device')}, but the program was compiled for {devices}: "
             "give the mesh on which its arrays lie"
         )
     bill = Bill(collectives(program, shape, numbers=order))

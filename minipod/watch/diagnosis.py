@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from minipod.processes import identity
 from minipod.processes.hang import suspended
-from minipod.ranges import ranges
+from minipod.ranges import numbered
 from minipod.watch.heartbeats import Beat, Place
 
 LIMIT = 60.0  # seconds in which a process should go on; until its first step is done, twice as long
@@ -46,8 +46,7 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     late = [b for b in alive if stands(b, limit)]
     findings = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
     if late and (missing := sorted(set(range(beats[0].processes)) - {b.process for b in beats})):
-        text = f"process{'es' * (len(missing) > 1)} {ranges(missing)}: no heartbeat in this folder; not started, or "
-        text += "writing elsewhere"
+        text = f"{numbered('process', missing)}: no heartbeat in this folder; not started, or writing elsewhere"
         findings.append(Finding("gone", tuple(missing), text))
     if late:
         findings += [Finding("gone", (b.process,), f"{who(b)} has ended, after step {b.done}") for b in left]
@@ -149,9 +148,9 @@ def _stands(who: _Names, b: Beat) -> str:
 
 
 def _others(waiting: list[Beat]) -> str:
-    numbers = ranges(sorted(b.process for b in waiting))
+    who = numbered("process", sorted(b.process for b in waiting))
     verb = "waits" if len(waiting) == 1 else "wait"
-    return f"process{'es' * (len(waiting) > 1)} {numbers} {verb} in JAX, {_doing(waiting[0])}{at(waiting[0].at)}"
+    return f"{who} {verb} in JAX, {_doing(waiting[0])}{at(waiting[0].at)}"
 
 
 def _slow(who: _Names, alive: Iterable[Beat]) -> list[Finding]:

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Callable, Iterable
 
+from minipod.ranges import counted
 from minipod.tables import Table
 from minipod.watch.diagnosis import Finding, at
 from minipod.watch.heartbeats import Beat
@@ -32,7 +33,7 @@ def head(beats: list[Beat]) -> str:
     """Return one line with the number of processes and their progress."""
     steps = [b.step_seconds for b in beats if b.step_seconds is not None]
     hosts = len({b.host for b in beats})
-    where = f"{_many(len(beats), 'process', 'es')} on {_many(hosts, 'host', 's')}"
+    where = f"{counted(len(beats), 'process')} on {counted(hosts, 'host')}"
     takes = f", {statistics.median(steps):.2f} s a step" if steps else ""
     return f"{where}, step {min(b.done for b in beats)} done{takes}"
 
@@ -63,7 +64,3 @@ def _labels(b: Beat | None = None, **more: str) -> str:
 
 def _seconds(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
-
-
-def _many(count: int, what: str, more: str) -> str:
-    return f"{count} {what}{more * (count != 1)}"
