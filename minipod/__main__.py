@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return its exit code; a mistake of the user's is one sentence on stderr and code 2."""
+    """Run one subcommand and return its exit code, 2 for a mistake. A mistake in the options raises SystemExit."""
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown:

@@ -1,7 +1,7 @@
 """Look up a chip's peak FLOP/s, memory and links, as published by its maker or by others.
 
-A figure without a reliable source is left out, and functions that need it raise ValueError. Peaks are for dense
-matrices.
+A figure without a reliable source is left out: tables show `–`, and functions that cannot do without the figure raise
+ValueError. Peaks are for dense matrices.
 
     >>> from minipod import chips
     >>> v5e = chips.chip("TPU v5e")
@@ -22,7 +22,7 @@ __all__ = ["CHIPS", "Chip", "chip", "table"]
 class Chip:
     """A chip; for TPU7x, one of the two JAX devices on a chip.
 
-    flops: element type, as compilers spell it (bf16, f32, s8, f8) → peak FLOP/s of matrix products. memory: bytes.
+    flops: element type (bf16, f16, f32, s8, f8) → peak FLOP/s of matrix products. memory: bytes. source: of figures.
     bandwidth: bytes per second to and from memory. link: name in `minipod.traffic.LINKS`. host: bytes per second to the
     host's memory, and as many in the other direction. bandwidth and host are None if no source gives them.
     """
@@ -38,7 +38,7 @@ class Chip:
     def peak(self, kind: str) -> float:
         """Return the peak FLOP/s for products of an element type, such as `bf16` or `f32×6` (see `minipod.hlo.work`).
 
-        Raises ValueError if no source gives it.
+        Raises ValueError if no source gives it, or for several passes (`×6`) on a chip that is not a TPU.
         """
         base, _, passes = kind.partition("×")
         alike = "f8" if base.startswith("f8") else "bf16" if base == "f16" else base

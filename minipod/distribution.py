@@ -1,4 +1,4 @@
-"""Report what pip knows of minipod: its version, its extras' missing packages, and the Python and JAX that it needs."""
+"""Report minipod's version, the missing packages of its extras, and the versions of Python and JAX that it needs."""
 
 import importlib.metadata
 import re
@@ -24,7 +24,7 @@ def version() -> str:
 
 
 def missing(extra: str, package: str = NAME) -> list[str]:
-    """Return the packages of an extra of `package` that are not installed; none if pip does not know `package`."""
+    """Return the packages of an extra of `package` that are not installed; [] if pip does not know `package`."""
     try:
         lines = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:

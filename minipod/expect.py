@@ -1,6 +1,6 @@
 """Expect errors: print JAX's message, shortened, and fail if JAX no longer raises the error.
 
-Use it in documentation and tests that show an error; the message may change from one version of JAX to the next.
+This is for documentation and tests that show an error, whose message may change from one version of JAX to the next.
 
     >>> import jax.numpy as jnp
     >>> from minipod.expect import expect_error

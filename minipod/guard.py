@@ -4,7 +4,7 @@
 
 Before each call, every process leaves a note with the coordinator: the number of the call, the name of the function,
 the shapes, dtypes and shardings of its arguments, and, for a function made by `jax.jit`, a hash of the lowered program.
-The call begins when all notes agree. OutOfStep is raised if the notes differ or one is missing. They do not use
+The call begins when all notes agree. OutOfStep is raised if the notes differ or one is missing. Notes do not use
 collectives, which would hang or be mistaken for those of the program.
 
 Calls that are not watched are not compared: a sum inside a print, for example, or the programs that a plain function
@@ -50,7 +50,7 @@ _calls = itertools.count(1)
 
 
 class OutOfStep(RuntimeError):
-    """Raised if the calls of processes differ. The message names the call and what each process was about to do."""
+    """Raised if processes make different calls, or one makes none in time; the message names call and processes."""
 
 
 def watched(function: Function, name: str | None = None, seconds: float = 10.0) -> Function:
@@ -59,11 +59,11 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
     name     the purpose of the call, if a function has several uses: `watched(total, "total of w1")(xs)`
     seconds  how long to wait for the other processes
 
-    The calls of all watched functions are counted together. Raises OutOfStep. In a single process nothing is compared.
+    The calls of all watched functions are counted together. In a single process, nothing is compared. The wrapped
+    function raises OutOfStep if the calls differ or another process does not make one within `seconds`.
 
-    For a function made by `jax.jit`, the lowered program is compared, too. This detects a different static argument, or
-    anything else that differs while the function is traced. A plain function that calls jitted functions has no lowered
-    program: watch the jitted functions.
+    For a function made by `jax.jit`, the lowered program is compared, too, which detects different static arguments. A
+    plain function that calls jitted functions has no lowered program: watch the jitted functions.
     """
     name = name or getattr(function, "__name__", repr(function))
     known: dict[Any, str] = {}
@@ -83,7 +83,7 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
 
 
 def fingerprint(args: tuple, kwargs: dict[str, Any]) -> str:
-    """Describe what must be equal in all processes: `float32[8@i,16]` for an array, a number's type, a whole string."""
+    """Describe what must be equal everywhere: an array's type, `float32[8@i,16]`; a number's type; a whole string."""
     leaves = jax.tree_util.tree_leaves_with_path((args, kwargs))
     return ", ".join(_key(path) + _leaf(leaf) for path, leaf in leaves)
 
@@ -120,10 +120,10 @@ def _program(function: Any, args: tuple, kwargs: dict[str, Any], what: str, know
 
 
 def meet(what: str, more: str = "", seconds: float = 10.0) -> list[str]:
-    """Wait until every process has reached this turn with the same `what`; return the `more` of each, in order.
+    """Wait until every process makes this call with the same `what`; return the `more` of each, in process order.
 
-    Turns are counted over all watched and compared calls of this process. Raises OutOfStep if another process comes
-    with a different `what`, or with none within `seconds`.
+    All watched and compared calls of a process are counted together. Raises OutOfStep if another process comes with a
+    different `what`, or makes no call within `seconds`; RuntimeError before `jax.distributed.initialize`.
     """
     return _meet(what, more, seconds)[1]
 

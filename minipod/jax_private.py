@@ -66,7 +66,7 @@ def coordinator_lacks(call: str) -> None:
 
 
 def launcher_questions(detector: str) -> list[Callable[..., Any]] | None:
-    """Return a JAX detector's methods for number, count and address; None if one is gone. detector: "SlurmCluster" …"""
+    """Return a detector's ("SlurmCluster") methods for process number, count and address; None if one is gone."""
     questions = [_get(f"jax._src.clusters:{detector}.{question}") for question in _QUESTIONS]
     return None if None in questions else questions
 

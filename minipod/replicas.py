@@ -7,8 +7,8 @@ the array fully replicated, and each process computes with different values. Her
 hold, piece by piece, and compares the hashes through the coordinator, as `minipod.guard` does. A collective would not
 help, because it assumes that replicas are equal.
 
-A call copies each replicated piece to the host and hashes it. Call it after the start, after a restore, and every few
-hundred steps.
+A comparison copies all replicated pieces to the host. Compare after the start, after a restore, and every few hundred
+steps.
 
     >>> import jax, numpy as np
     >>> from minipod import replicas
@@ -36,13 +36,13 @@ __all__ = ["ReplicasDiffer", "same_replicas"]
 
 
 class ReplicasDiffer(RuntimeError):
-    """Raised if copies differ although the array says that they are equal; the message says which ones."""
+    """Raised if copies differ although JAX considers the array replicated; the message names two that differ."""
 
 
 def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:
     """Compare, bit for bit, all copies of the parts of arrays in `tree` that several devices should hold.
 
-    All processes must call it. Data that only one device holds is not read.
+    All processes must call this. Data that only one device holds is not read, nor leaves other than a `jax.Array`.
 
     name     what is compared, for the message
     seconds  how long to wait for the other processes

@@ -53,19 +53,20 @@ class Seconds:
 
     @property
     def least(self) -> float:
-        """Return the longest time, as if all others overlapped with it."""
+        """Return the longest known time, as if all others overlapped with it."""
         return max((t for name in BOUNDS if (t := getattr(self, name)) is not None), default=0.0)
 
     @property
     def most(self) -> float:
-        """Return the sum of the times: nothing overlaps. A real step may take longer: no chip reaches its peaks."""
+        """Return the sum of the known times: nothing overlaps. A real step may take longer, below the peaks."""
         return sum(t for name in BOUNDS if (t := getattr(self, name)) is not None)
 
     @property
     def batches(self) -> float | None:
         """Return the factor by which the batch must grow to be bound by arithmetic, if only arithmetic grows with it.
 
-        This applies to weights that are read or gathered and to gradients that are summed. None if a figure is missing.
+        This applies to weights that are read or gathered and to gradients that are summed. None if a figure is missing
+        or a lower bound, if nothing is computed, or if the host's memory is used.
         """
         if not self.compute or self.memory is None or self.network is None or self.most_of or self.host:
             return None
@@ -105,7 +106,7 @@ def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[fl
 
 
 def memory_seconds(moved: float, chip: Chip) -> float:
-    """Return seconds for `moved` bytes to and from the chip's memory. ValueError if the memory's speed is unknown."""
+    """Return the seconds for `moved` bytes to and from the chip's memory. Raises ValueError if its speed is unknown."""
     if chip.bandwidth is None:
         raise ValueError(f"no source gives the speed of {chip.name}'s memory")
     return moved / chip.bandwidth

@@ -57,7 +57,7 @@ def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[
 def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:
     """Return the side lengths of the box that the chips at `coords` fill, one per entry of `shape`; None without a box.
 
-    Several devices at the same place (the cores of a chip) count once.
+    Devices at the same place (the cores of a chip) count once: `box([(0, 0), (1, 0), (1, 0)], (4, 4))` is (2, 1).
     """
     places = {tuple(c[: len(shape)]) for c in coords}
     sides = tuple(max(p[i] for p in places) - min(p[i] for p in places) + 1 for i in range(len(shape)))
@@ -79,7 +79,7 @@ class Torus:
     slices: tuple[int, ...] = ()
 
     def lines(self, group: Sequence[int]) -> list[tuple[int, bool]] | None:
-        """Return the sides of the box that a group of devices fills, as (chips, whether a ring); None without a box."""
+        """Return the sides above 1 of the box that a group fills, as (chips, whether a ring); None without a box."""
         sides = box([self.coords[i] for i in group], self.shape)
         if sides is None:
             return None
@@ -97,8 +97,8 @@ def torus_of(mesh: Any, closes: int) -> Torus | None:
 
     closes: as in `minipod.traffic.Link`: 16 for v5e and v6e, where an axis of 16 is a ring; 4 for v4, v5p and 7x, whose
     rings come with whole cubes of 4 × 4 × 4, so that all axes are rings or none. Source: "How to Scale Your Model",
-    part 2, on TPU networking. A part of a slice is treated as a whole slice if it is a box with a
-    corner at the origin, and as a slice without rings otherwise.
+    part 2, on TPU networking. A part of a slice is treated as a whole slice if it is a box with a corner at the origin,
+    and as a slice without rings otherwise.
     """
     devices = devices_of(mesh)
     if not devices or not all(getattr(device, "platform", "") == "tpu" for device in devices):

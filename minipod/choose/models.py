@@ -119,7 +119,7 @@ SHAPES = {
 def model(params: float, rows: int, length: int, layers: int | None = None, width: int | None = None) -> Model:
     """Make a model with `params` parameters; default layers and width are typical for that number.
 
-    rows, length: sequences of the whole batch, tokens per sequence. ValueError for a number that is not positive.
+    rows, length: sequences of the whole batch, tokens per sequence. Raises ValueError unless all numbers are positive.
     """
     for name, value in {"params": params, "batch": rows, "seq": length, "layers": layers, "width": width}.items():
         if value is not None and not value > 0:

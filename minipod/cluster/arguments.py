@@ -32,13 +32,13 @@ def launch_arguments() -> dict[str, Any]:
     """Return the keyword arguments for `jax.distributed.initialize` under the launcher that started this process.
 
     The same line, `jax.distributed.initialize(**launch_arguments())`, thus works under every launcher. Under `minipod
-    run` the arguments are the coordinator's address, the number of this process and the number of processes; under
+    run` they are the coordinator's address, the number of this process, the number of processes, and timeouts; under
     Slurm, Open MPI 4 and on TPUs there are none, because JAX detects these itself; under Open MPI 5 they select the
-    detection through mpi4py, which JAX does not try by itself. All processes but the first wait here until the
-    coordinator listens: JAX would retry only after a second.
+    detection through mpi4py, which JAX does not try by itself. Except there and on TPUs, all processes but the first
+    wait here until the coordinator listens: JAX would retry only after a second.
 
-    Raises TimeoutError under `minipod run` if the coordinator never listens. Under Slurm and Open MPI it ends this
-    process (SystemExit) with one sentence if JAX would hang or take the number of another process.
+    Raises TimeoutError under `minipod run` if the coordinator does not listen within the limit; under Slurm and Open
+    MPI, SystemExit with one sentence if JAX would hang or take the number of another process, or lacks mpi4py.
     """
     if "MINIPOD_COORDINATOR" in os.environ:
         return _from_our_launcher()
@@ -71,7 +71,7 @@ PORTS = range(61440, 65536)  # from which JAX takes the port of a Slurm job, by 
 
 
 def port_of_step(env: Mapping[str, str] = os.environ) -> str | None:
-    """Return the coordinator's port for the second and later steps of a Slurm job; None for the first, or if set.
+    """Return the coordinator's port for later steps of a Slurm job; None for the first, or if a variable sets a port.
 
     JAX computes the port from the job's number alone. The first step keeps that port, to work with programs that use
     only JAX; later steps get different ones, so that steps that run at the same time do not join each other.

@@ -1,4 +1,7 @@
-"""Exchange short texts through the coordinator's store, which works even if the processes are out of step."""
+"""Exchange short texts through the coordinator's store, which works even if the processes are out of step.
+
+Without a coordinator, or if minipod cannot find its store in this JAX, `put`, `get` and `drop` raise RuntimeError.
+"""
 
 from typing import Any
 
@@ -8,7 +11,7 @@ _CALLS = ("key_value_set", "blocking_key_value_get", "key_value_delete")
 
 
 def is_known() -> bool:
-    """Return whether minipod can use this JAX's store; if not, say so in one sentence on stderr."""
+    """Return whether minipod can use this JAX's store, True without a coordinator; if not, say so on stderr."""
     import jax
 
     if not jax.distributed.is_initialized():

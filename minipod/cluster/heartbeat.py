@@ -82,7 +82,7 @@ class Heartbeat:
         return statistics.median_low(self._own or [0.0])
 
     def close(self) -> None:
-        """Report that this process ends; also called at exit."""
+        """Report that this process ends, waiting 2 s at most for the disk; also called at exit."""
         if not self._end.is_set():
             self._now = ("ended", self._now[1], time.perf_counter())
             self._end.set()

@@ -72,11 +72,11 @@ def run(
     places   for each process, a prefix of its command that moves it elsewhere, such as into another network;
              `address` is the address of process 0 there. `minipod.hosts` uses both
 
-    All processes are also ended soon after one has failed; when they can never meet, because two have the same number;
+    All processes are also ended soon after one has failed; when they can never meet, as if two have the same number;
     and when one has finished and all others have waited in JAX for 5 seconds (`minipod.processes.hang`). A process that
     sleeps or writes a file may finish. A program that has finished counts as successful even if JAX hangs at exit.
 
-    Raises ClusterError. Before anything starts: ValueError for an impossible number or an unknown `{name}`,
+    Before anything starts, raises ValueError for an impossible number, a taken port or an unknown `{name}`,
     FileNotFoundError for a missing program, OSError if this shell allows too few open files, TimeoutError if too many
     processes already run on this machine.
     """
@@ -243,7 +243,7 @@ def check_open_files(processes: int) -> None:
 
 
 def check_port(port: int) -> int:
-    """Return the port if a coordinator can listen on it here. Raises ValueError."""
+    """Return the port if a coordinator can listen on it here, else raise ValueError; ports below 1024 are refused."""
     if not 1024 <= port <= 65535:
         raise ValueError(f"port {port}: choose one between 1024 and 65535")
     try:

@@ -35,7 +35,7 @@ def start(command: list[str]) -> None:
     """Run `[-m] PROGRAM ARGUMENTS…` as `python` would; end the process at once if it fails.
 
     A process that JAX aborts because another one is gone prints its stacks first.
-    Returns if the program ends with status 0; otherwise raises SystemExit.
+    Returns if the program reaches its end; otherwise raises SystemExit, or leaves at once.
     """
     with contextlib.suppress(OSError, ValueError, RuntimeError):  # no stderr
         faulthandler.enable()
@@ -77,9 +77,9 @@ def _in_a_cluster() -> bool:
 
 
 def leave(status: int) -> None:
-    """End this process and every process that it has started, at once.
+    """End this process, after a second for its last output, and all that it has started.
 
-    If no other process waits for this one, Python ends it, so exit handlers run.
+    If no other process waits for this one, return, so that Python ends it and exit handlers run, within 2 s.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):

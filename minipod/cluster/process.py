@@ -85,7 +85,7 @@ class Member:
 
     @property
     def code(self) -> int:
-        """Return the exit code, or minus the signal that ended it. The program's own report counts first."""
+        """Return the exit code, first by the program's own report, or minus a signal; -9 while the process runs."""
         own = self.report.get("done")
         if own or (own == 0 and self.popen.returncode in (-signal.SIGKILL, -ASK)):
             # pyrefly: ignore[bad-return]
@@ -94,7 +94,7 @@ class Member:
 
     @property
     def left_at(self) -> float:
-        """Return the time at which the program ended."""
+        """Return the time at which the program ended, or now if it still runs."""
         return self.report.get("time", self.ended_at or time.monotonic())
 
     def printed(self) -> str:
@@ -221,7 +221,7 @@ class Member:
 
 
 def source_line(file: str, line: int) -> str:
-    """Return a line of a program's file, read anew, since an earlier run's file may have had the same name."""
+    """Return a line of a program's file, or ""; read anew, since an earlier run's file may have had the same name."""
     linecache.checkcache(file)
     return linecache.getline(file, line).strip()
 

@@ -43,7 +43,7 @@ class Run:
 
     @property
     def ok(self) -> bool:
-        """Return True if every process ended by itself with exit code 0."""
+        """Return whether nothing failed: every program ended with exit code 0, even if JAX then hung."""
         return self.first_failure is None
 
     def printed(self) -> str:

@@ -1,4 +1,4 @@
-"""Check this machine. Run it first if something does not work.
+"""Check this machine; run this first if something does not work.
 
 `minipod doctor` prints the findings as `describe` formats them.
 

@@ -33,8 +33,7 @@ OUTSIDE = (
 def examine(limit: float, as_json: bool) -> int:
     """Take part in comparing the processes; report in process 0; return the same exit code in all.
 
-    limit: seconds for all to connect, and again for all to compute
-    ValueError outside of a cluster.
+    limit: seconds for all to connect, and again for all to compute. Raises ValueError outside of a cluster.
     """
     if not (limit > 0 and math.isfinite(limit)):
         raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")

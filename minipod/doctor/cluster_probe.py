@@ -1,8 +1,8 @@
 """Run JAX in one process of a cluster: `python -m minipod.doctor.cluster_probe SECONDS`, one JSON object per line.
 
-It prints what JAX's detector found (`{"cluster": …}`), waits for a line on standard input, and then joins the cluster,
-printing each finished step: `{"joined": seconds}`, `{"devices": …}`, `{"hop": …}`, `{"pace": …}`. Then it stays
-until it is ended: the first process to leave would abort the others.
+The process prints what JAX's detector found (`{"cluster": …}`), waits for a line on standard input, and then joins the
+cluster, printing each finished step: `{"joined": seconds}`, `{"devices": …}`, `{"hop": …}`, `{"pace": …}`. Then it
+stays until it is ended: the first process to leave would abort the others.
 """
 
 import importlib.util

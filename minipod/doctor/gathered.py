@@ -59,7 +59,7 @@ class Gathered:
         return [*dict.fromkeys(name for names in self.of_each(fact).values() for name in names)]
 
     def difference(self, values: Mapping[int, Hashable]) -> str | None:
-        """Describe differing values, most frequent first: `0.10.2 in process 0 (a), 0.9.9 in process 1 (b)`."""
+        """Describe differing values, most frequent first: `0.10.2 in process 0, 0.9.9 in process 1`; None if equal."""
         processes: dict[Hashable, list[int]] = {}
         for process, value in sorted(values.items()):
             processes.setdefault(value, []).append(process)

@@ -74,7 +74,7 @@ class _Noting(dict[str, str]):
 
 
 def detect(method: str | None = None) -> dict[str, Any] | None:
-    """Return what JAX's own detector would tell `jax.distributed.initialize()` here, or None.
+    """Return what JAX's own detector would tell `jax.distributed.initialize()` here; None if it finds no cluster.
 
     Keys: launcher, method (JAX's name for it), coordinator, processes, process, local_devices (None: all), variables
     (those that it read); if the detector fails, `error` in place of the numbers. `minipod run` has its own numbers.

@@ -1,5 +1,6 @@
-"""Draw your own pictures: an SVG canvas, Graphviz (`minipod.drawing.graph`), grids, wiring, axes, and the phrases in
-which a picture describes itself. None of them needs JAX.
+"""Draw your own pictures: with an SVG canvas, Graphviz (`minipod.drawing.graph`), grids, wiring and axes.
+
+None of these needs JAX.
 
     canvas = Canvas()
     canvas.rect(0, 0, 80, 30, "tint device")

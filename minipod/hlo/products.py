@@ -11,8 +11,7 @@ _GEMM = re.compile(r"gemm|matmul|dot", re.I)
 
 
 def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
-    """Return the type and sizes in a shape: "bf16", (2, 8) for `"bf16[2,8]{1,0}"`; for a tuple, those of its
-    first array."""
+    """Return the type and sizes of a shape's first array: "bf16", (2, 8) for `"bf16[2,8]{1,0}"`; else ValueError."""
     array = _SHAPE.search(shape)
     if not array:
         raise ValueError(f"{shape} is not the shape of an array")

@@ -61,7 +61,7 @@ def size(shape: str) -> int:
     """Return the bytes of an array, or of a tuple's arrays: 64 for `"f32[2,8]{1,0}"`, 10 for `"(f32[2], s4[3])"`.
 
     Layouts and padding do not count; elements smaller than a byte are packed; a bounded size counts as its bound.
-    Raises ValueError for an unknown element type.
+    Raises ValueError for an unknown element type, and for a text that is not a shape.
     """
     total = 0
     for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
@@ -193,7 +193,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def parse(text: str) -> Program:
-    """Read `compiled.as_text()`. Raises ValueError, quoting the line, for anything else."""
+    """Read `compiled.as_text()`. Raises ValueError for anything else, quoting the line if one is wrong."""
     computations: dict[str, Computation] = {}
     entry, current, header = "", None, ""
     for line in _lines(text):

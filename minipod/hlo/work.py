@@ -56,8 +56,8 @@ def work(program: Program, unknown: int | None = None) -> Work:
     """Return the work of `program`.
 
     unknown: number of iterations to assume for loops of unknown length; loops with a known greatest length count at
-    that length, and `Work.loops` counts both. None: such loops are errors.
-    Raises ValueError, quoting the line, for a loop of unknown length, and for a line that cannot be read.
+    that length, and `Work.loops` counts both. None: such loops are errors. Raises ValueError, quoting the line, for
+    these loops and for a line that cannot be read.
     """
     counting = _Counting(program, unknown)
     tally = counting.once(program.entry, Place())

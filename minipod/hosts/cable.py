@@ -1,8 +1,8 @@
 """Delay frames in user space: `python -m minipod.hosts.cable SECONDS PID…`, which runs on the switch of a few hosts.
 
 Not every kernel has netem, which would do this. Each host's eth0 is a TAP device whose other end is here: a frame from
-one host is handed on after SECONDS to the host it is for, or to all others. It ends when its standard input does.
-Source: linux/if_tun.h.
+one host is handed on after SECONDS to the host it is for, or to all others. The process ends when its
+standard input does. Source: linux/if_tun.h.
 """
 
 import collections

@@ -26,7 +26,7 @@ _UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "us": 1e-6, "ms": 1e-3, "s": 1.
 
 @dataclass(frozen=True)
 class Lab:
-    """Hosts held by the processes `pids`. rate: bits per second that each may send, or None. delay: in seconds."""
+    """Hosts held by the processes `pids`. rate: bits per second that each may send, or None. delay: seconds."""
 
     pids: tuple[int, ...]
     rate: float | None = None
@@ -65,7 +65,7 @@ def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> It
 
 
 def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None, float]:
-    """Return the rate in bits per second and the delay in seconds. Raises ValueError if they are impossible."""
+    """Return the rate in bits per second, or None, and the delay in seconds. Raises ValueError for bad values."""
     if not 2 <= count <= MOST:
         raise ValueError(f"{counted(count, 'host')}: choose between 2 and {MOST}")
     bits = None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "100kbit to 100gbit")

@@ -32,7 +32,7 @@ _HOLD = "echo ready; exec cat >/dev/null 2>&1"
 def why_not(delay: bool = False) -> str | None:
     """Return why this machine cannot make hosts (`delay`: with a delay between them), in one sentence; None if it can.
 
-    It tries to make them, in namespaces that are gone afterwards.
+    Hosts are made as a trial, in namespaces that are gone afterwards.
     """
     if sys.platform != "linux":
         return "hosts are made of namespaces, which only Linux has"
@@ -52,7 +52,7 @@ def why_not(delay: bool = False) -> str | None:
 
 @contextlib.contextmanager
 def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
-    """Make `count` hosts on one switch; yield the pids of their holders. Host i is called `hosti`, at 10.77.0.(i+1).
+    """Make `count` hosts on one switch; yield the pids of their holders. `host0` is at 10.77.0.1, `host1` at 10.77.0.2.
 
     rate: bits per second that each may send, None: no limit; delay: seconds from host to host, one way.
     The hosts are gone when the block ends. Raises PermissionError if they cannot be made.

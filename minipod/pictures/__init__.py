@@ -1,9 +1,7 @@
-"""Draw pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped
-function, a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips;
-or of figures: curves, plans by memory and time, a recorded profile, the schedule of a pipeline. `play` shows, frame by
-frame, what a program recorded in a `Trace`, a `Timeline` or a table while it ran.
+"""Draw pictures of live objects, such as meshes and shardings, and of figures, such as curves and plans.
 
-Each function returns a `Picture`: a notebook shows it, `print` gives its alt text, and `save(path)` writes an SVG file.
+`play` shows, frame by frame, what a program recorded in a `Trace`, a `Timeline` or a table while it ran. Most other
+functions return a `Picture`: a notebook shows it, `print` gives its alt text, and `save(path)` writes an SVG file.
 For pictures of your own, `minipod.drawing` has the canvas.
 
     >>> import jax

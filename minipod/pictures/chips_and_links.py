@@ -12,12 +12,12 @@ GAP = 12.0  # between chips
 
 
 def torus(mesh: Any, closes: int = 16) -> Picture:
-    """Draw the torus of `mesh`: x to the right, y down, a panel for each z. Thick lines join neighbours along the
-    mesh's last axis; chips of one colour are a row of the mesh. Dashes at both ends of a line mean that it is a ring.
+    """Draw the torus of `mesh`: x to the right, y down, a panel for each z.
 
-    closes: a number that says which axes are rings: 16 for v5e and v6e, 4 for v4, v5p and 7x (see
-    `minipod.torus.torus_of`). Raises TypeError unless it is a mesh with devices; ValueError for devices without
-    coordinates or of several slices, and for a torus that is too large to draw.
+    Thick lines join neighbours along the mesh's last axis; chips of one colour are a row of the mesh. Dashes at both
+    ends of a line mean that the line is a ring. closes: 16 for v5e and v6e, 4 for v4, v5p and 7x (see
+    `minipod.torus.torus_of`). Raises TypeError unless `mesh` is a mesh with devices; ValueError for devices without
+    coordinates or of several slices, and for a torus of more than 8 × 8 × 4 chips.
     """
     checked(mesh)
     lies = torus_of(mesh, closes)

@@ -43,8 +43,8 @@ def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
     all-to-all is an arc between any two devices of a group. Equal collectives share a panel, and their times are added,
     as in `minipod.traffic.table`; panels after the fourth are only counted. For a mesh of more than 16 devices, only
     the first group is drawn.
-    Raises TypeError unless the arguments are a list of collectives and a mesh with devices; ValueError for too small a
-    mesh.
+    Raises TypeError unless the arguments are a list of collectives and a mesh with devices; ValueError for a mesh that
+    has fewer devices than the program.
     """
     checked(mesh)
     ids = [d.id for d in mesh.devices.flat]

@@ -27,7 +27,10 @@ Groups = dict[int, list[Device]]  # process_index → its devices
 
 
 def devices(devices: Sequence[Device] | None = None) -> Picture:
-    """Draw devices (by default `jax.devices()`) in one box per host, that is, per `process_index`."""
+    """Draw devices (by default `jax.devices()`) in one box per host, that is, per `process_index`.
+
+    Raises TypeError unless `devices` is a list of devices, ValueError for an empty one.
+    """
     groups = _by_host(devices)
     g = graph.graph(rankdir="TB", nodesep="0.14", ranksep="0.14")
     largest, room = max(map(len, groups.values())), 64 // min(len(groups), 8)
@@ -44,9 +47,8 @@ def devices(devices: Sequence[Device] | None = None) -> Picture:
 def hosts(devices: Sequence[Device] | None = None, function: str = "f", collective: str = "psum") -> Picture:
     """Draw the devices of each host, `function` mapped over all of them, and `collective` between all of them.
 
-    devices: by default `jax.devices()`, all devices. Each host (`process_index`) has a box. Arrows lead from the
-    function to every device and from every device to the collective; a dashed arrow leads back with the combined
-    result.
+    devices: by default `jax.devices()`. Each host (`process_index`) has a box. Arrows lead from the function to every
+    device and on to the collective; a dashed arrow leads back with the combined result. Raises the errors of `devices`.
     """
     groups = _by_host(devices)
     g = graph.graph(rankdir="LR", nodesep="0.13", ranksep="0.62")

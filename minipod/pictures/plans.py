@@ -15,8 +15,8 @@ MOST, LINE = 16, 15.0  # plans; from one line of small print to the next
 def plans(plans: Sequence[Any]) -> Picture:
     """Draw a point for each plan (`minipod.pods.Plan`): the percent of usable memory that it needs, and ms per step.
 
-    The time is the longest of arithmetic, memory and network, and the marker shows which. Plans that do not fit are
-    listed below. Raises TypeError or ValueError for plans that cannot be drawn.
+    The time is the longest of arithmetic, memory, network and host, and the marker shows which. Plans that do not fit,
+    or lack these figures, are listed below. Raises TypeError for other objects, ValueError unless 1 to 16 can be drawn.
     """
     every = list(plans)
     if not all(hasattr(p, "seconds") and hasattr(p, "memory") for p in every):

@@ -14,11 +14,10 @@ LABEL = re.compile(r"([FB])(\d+[a-z]?)")
 
 
 def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
-    """Draw rows[tick][stage]: "F3" is the forward pass of microbatch 3, "B3" its backward pass, "F3b" a pass of
-    the stage's second part, "" or None an idle tick. Consecutive equal labels share a cell, which shows its number if
-    it fits.
+    """Draw the schedule of a pipeline from a table of labels, rows[tick][stage].
 
-    Raises ValueError for a table that cannot be drawn.
+    "F3" is the forward pass of microbatch 3, "B3" the backward pass, "F3b" a pass of the stage's second part, "" or
+    None an idle tick. Consecutive equal labels share a cell. Raises ValueError for a table that cannot be drawn.
     """
     stages, ticks = _size(rows)
     lanes = [[row[s] or "" for row in rows] for s in range(stages)]

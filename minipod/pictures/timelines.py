@@ -51,7 +51,7 @@ class Timeline:
     def span(
         self, lane: int, start: float, end: float, label: str = "", colour: int | None = 0, open: bool = False
     ) -> None:
-        """Record what was done in a lane from `start` to `end`."""
+        """Record what was done in a lane. Raises ValueError for a lane that does not exist, or start > end."""
         if not 0 <= lane < len(self.lanes) or not start <= end:
             raise ValueError(f"a span needs a lane from 0 to {len(self.lanes) - 1} and must not end before it begins")
         self.spans.append(Span(lane, start, end, label, colour, open))
@@ -70,7 +70,8 @@ def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timel
     """Make a timeline of table[tick][stage]: a label, or None or "" if the stage is idle.
 
     The number in a label is its colour. Labels whose letters differ from those of the first label, such as B3 after F3,
-    have a pattern. lanes: names of the stages, by default "stage 0" and so on.
+    have a pattern. lanes: names of the stages, by default "stage 0" and so on. Raises ValueError for a ragged, empty or
+    too long table.
     """
     ticks = [["" if c is None else str(c) for c in tick] for tick in table]
     stages = len(ticks[0]) if ticks else 0

@@ -36,11 +36,11 @@ class _Client:
 
 @dataclass(frozen=True)
 class Device:
-    """A device of a slice, numbered as in libtpu: along x first, then y, then z; with several slices, from 100000 in
-    the first, from 200000 in the second.
+    """A device of a slice that you do not have.
 
-    coords: (x, y, z) of its chip in its slice. core_on_chip: its number on that chip. process_index: number of its
-    host, counted from the first slice on.
+    id: as in libtpu, along x first, then y, then z; of several slices, from 100000 in the first, 200000 in the second.
+    coords: (x, y, z) of the device's chip in its slice. core_on_chip: number on that chip. process_index: number of the
+    device's host, counted from the first slice on.
     """
 
     id: int

@@ -124,7 +124,7 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
 
 
 class Child:
-    """A process that compiles one program after another. It starts at once and ends with this process."""
+    """A process that compiles programs; it starts at once and ends with this one. Raises Missing without a compiler."""
 
     def __init__(self, platform: str, kept: tuple[str, ...] = ()) -> None:
         """kept: environment variables that are passed on to the compiler."""
@@ -163,10 +163,10 @@ class Child:
         return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing)
 
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
-        """Let the child compile the program `name` of a file, by `compile_process.of_file`. Raises the errors of `ask`.
+        """Let the child compile the program `name` of a file; return the answer of `compile_process.of_file`.
 
         limit: seconds. tell: is called with each line before the answer, `{"step": …, "seconds": …}` or
-        `{"printed": …}`. Raises ValueError for a mistake in the user's program.
+        `{"printed": …}`. Raises ValueError for a mistake in the user's program; otherwise the errors of `ask`.
         """
         request = {**_place(on), "on": str(on), "name": name, **more}
         answer = self._answer(request, f"{name} for {on}", limit, tell, ": --limit allows more")

@@ -22,11 +22,11 @@ _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
 def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = None) -> dict[str, Any]:
-    """Return JSON data: `fits`, `memory` (bytes for each device), and what `read` returns, with None for unknown
-    figures, for which `silent` has the reason. `full`: the compiler's message if the program does not fit.
+    """Return the facts of a program as JSON data.
 
-    answer: of `compile_process`. mesh: of the program, as `minipod.pods.mesh` makes it. passes: number of iterations of
-    loops of unknown length.
+    These are `fits`, `full` (why not), `memory` (bytes for each device), `estimate` and what `read` returns; unknown
+    figures are None, and `silent` is the reason. answer: of `compile_process`. mesh: of the program, as
+    `minipod.pods.mesh` makes it. passes: number of iterations of loops of unknown length.
     """
     limit = int(on.generation.limit * GIB)
     nothing = dict.fromkeys((*READ, "estimate"))

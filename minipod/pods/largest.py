@@ -12,9 +12,9 @@ _OWN = Path(__file__).parents[1]
 
 
 def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
-    """Return `{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`: at most `COUNT` arguments,
-    and at most `COUNT` values that the program computes, largest first.
+    """Return the largest arguments of a program and the largest values that it computes, at most `COUNT` of each.
 
+    The result is `{"arguments": total bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`, largest first.
     Bytes of arguments are those of one device, by their shardings. Values count whole, since the compiler's choice of
     their sharding is not known; they are sorted as if all `devices` shared them. jaxpr: may be None.
     """

@@ -31,13 +31,13 @@ MEMORY = ("arguments", "outputs", "temporaries", "limit")
 class Plan:
     """The needs and times of one program on one slice. All figures are for one device: a chip, or half a chip of 7x.
 
-    memory: bytes by name: arguments, outputs, aliased (outputs that reuse donated arguments), temporaries, peak, limit;
-        None if the compiler gives no figure.
-    full: the compiler's message if the program does not fit; largest: its largest arrays in that case (`pods.largest`).
+    memory: bytes by name: arguments, outputs, aliased (outputs that reuse donated arguments), temporaries, peak, limit,
+        and host if arrays are kept there; None if the compiler gives no figure.
+    full: why the program does not fit, if it does not; largest: its largest arrays in that case (`pods.largest`).
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated.
     from_host, to_host: bytes read from the host's memory, and written to it.
     collectives, overlaps: those of the compiled program, `minipod.hlo.ops` and `minipod.hlo.overlap`.
-    silent: the reason why flops, moved and collectives are None, if they are.
+    silent: why flops, moved and collectives are None although the program fits.
     unseen, loops, kernels_sent: what these figures leave out (`minipod.pods.facts.read`).
     estimate: seconds by the program's own schedule, and the waits of the core (`minipod.pods.facts.estimated`).
     versions: of JAX and libtpu. text: the compiled program. recorded: whether it was compiled on another machine.
@@ -76,7 +76,7 @@ class Plan:
         """Return the bytes that a device sends along each mesh axis in all runs, with the costliest branches.
 
         A collective over several axes counts as one collective per axis, the first with all of its bytes. None if the
-        compiler gave no text or a loop has an unknown length.
+        collectives are unknown, or how often one runs.
         """
         if self.collectives is None or any(c.times is None for c in self.collectives):
             return None
@@ -99,7 +99,7 @@ class Plan:
         return self.seconds.bound
 
     def data(self) -> dict[str, Any]:
-        """Return the object of `minipod plan --json`, with None for missing figures."""
+        """Return the object that `minipod plan --json` prints, with None for missing figures."""
         seconds = self.seconds
         return {
             "fits": self.fits,

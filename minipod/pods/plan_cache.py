@@ -45,7 +45,7 @@ def find(name: str) -> dict[str, Any] | None:
 
 
 def keep(name: str, files: list[str], entry: dict[str, Any]) -> None:
-    """Store a plan that depends on `files`; do nothing if the cache cannot be written."""
+    """Store a plan that depends on `files`, if possible, and delete all but the newest `COUNT` plans of the cache."""
     minipod = [str(path) for path in _OWN.rglob("*.py")]
     made_of = {path: stamp for path in sorted({*files, *minipod}) if (stamp := _stamp(Path(path)))}
     when = datetime.now().isoformat(" ", "minutes")

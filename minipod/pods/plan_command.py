@@ -43,7 +43,7 @@ class Wanted:
 
 
 def run(wanted: Wanted) -> "Plan":
-    """Make the plan. Raises ValueError or OSError, with one sentence, for any mistake."""
+    """Make the plan. Raises ValueError, OSError or `recorded.Stale`, with one sentence, for any mistake."""
     file, name, axes = checked(wanted)
     key = plan_cache.key(
         str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla), wanted.passes

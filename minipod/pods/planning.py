@@ -25,15 +25,14 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
     """Compile `function`, jitted or not, for the slice of its arguments' mesh, without running it.
 
     arguments: those of the function, with a `jax.ShapeDtypeStruct` in place of each array; at least one has a
-        NamedSharding on a `minipod.pods.mesh`. A donated argument and the result in its place are
-        counted as memory once.
+        NamedSharding on a `minipod.pods.mesh`. A donated argument and the result in its place count as memory once.
 
     Without libtpu, returns a plan recorded in the folder of the function's file, if any: `plan.recorded` is True.
 
     Raises ValueError if no argument has a sharding on a mesh of a slice, or two lie on different meshes; RuntimeError
-    if the compiler refuses the program or dies; `Missing`, an OSError, if there is neither libtpu nor a recording;
-    `Stale`, a RuntimeError, if the recording was made for a different program. A program that does not fit is not an
-    error: `plan.fits` is False.
+    if the compiler refuses the program or dies, TimeoutError after 300 s; `Missing`, an OSError, if there is neither
+    libtpu nor a recording; `Stale`, a RuntimeError, if the recording was made for a different program. A program that
+    does not fit is not an error: `plan.fits` is False.
     """
     traced = trace(function, *arguments)
     platform = traced.on.generation.platform

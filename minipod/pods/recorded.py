@@ -72,7 +72,7 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """Return all recordings of a folder. ValueError if its `plans.json` does not hold recordings."""
+    """Return all recordings of a folder, [] without a `plans.json`. Raises ValueError if that holds no recordings."""
     path = folder / FILE
     try:
         entries = json.loads(path.read_text("utf-8"))

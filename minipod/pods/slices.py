@@ -28,7 +28,7 @@ class Generation:
     kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: of its slices, in chips.
     pod: chips of the largest slice; in three dimensions, every box of cubes of 4 × 4 × 4 up to it is a slice, too.
     cores: TensorCores per chip, which Cloud counts. devices: JAX's devices per chip.
-    limit: GiB of a device's memory that a program may use, according to libtpu 0.0.52.
+    limit: GiB of a device's memory that a program may use, according to libtpu 0.0.52; for a GPU, all of them.
     options: what the compiler needs in addition to the name. prefix: prefix of the name for libtpu.
     platform: "tpu" or "cuda", as for `jax.export`.
     """
@@ -110,8 +110,8 @@ class Slice:
 def slice_of(name: str) -> Slice:
     """Return the slice called `name`, such as `v5e:4x4`, `v5p-128` (Cloud's name) or `2xv5e:4x4` (two slices).
 
-    `tpu7x:2x2x1`, as libtpu spells it, is `7x:2x2x1`. The `name` of the result always has the shape. ValueError for an
-    unknown name; the message lists the known generations.
+    `tpu7x:2x2x1`, as libtpu spells it, is `7x:2x2x1`. The `name` of the result always has the shape. Raises ValueError,
+    listing the generations or the shapes that exist, for an unknown name.
     """
     parts = _NAME.fullmatch(name.strip().lower())
     generation = _CLOUD.get(parts[2], parts[2]) if parts else ""

@@ -22,7 +22,7 @@ def free_port() -> int:
 
     If the system chose the port, it might choose the same one for the next outgoing connection. These ports therefore
     lie below the system's range (from 32768 on Linux, 49152 on macOS), and each caller of this user gets the next one:
-    the count is kept in a locked file.
+    the count is kept in a locked file. Raises OSError if no port is free.
     """
     with open(open_own(runtime_dir() / "last-port"), "r+", encoding="ascii") as last:
         fcntl.flock(last, fcntl.LOCK_EX)

@@ -34,7 +34,7 @@ def die_with_parent(parent: int) -> None:
 
 @contextlib.contextmanager
 def interrupt_later() -> Iterator[None]:
-    """Delay Ctrl+C, and SIGTERM if this program handles it, until the block ends.
+    """Delay Ctrl+C, and SIGTERM if this program handles it, until the block ends; in the main thread only.
 
     This is needed because Python discards an exception that a signal handler raises while a fork is being prepared.
     """

@@ -1,7 +1,7 @@
 """Provide the folder for what the processes of one user share: ports, slots and locks.
 
-It may be in a world-writable folder, so nothing there is trusted before its owner and mode are checked,
-and no link is followed. Source: the XDG base directory specification, on XDG_RUNTIME_DIR.
+The folder may be in a world-writable one, so nothing there is trusted before its owner and mode are checked, and no
+link is followed. Source: the XDG base directory specification, on XDG_RUNTIME_DIR.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 def runtime_dir() -> Path:
     """Return the folder, created if necessary; only this user can read or write it.
 
-    It is $XDG_RUNTIME_DIR/minipod, or minipod-UID in the temporary folder. Raises PermissionError if neither is this
+    This is $XDG_RUNTIME_DIR/minipod, or minipod-UID in the temporary folder. Raises PermissionError if neither is this
     user's own.
     """
     places = [Path(tempfile.gettempdir(), f"minipod-{os.getuid()}")]
@@ -26,7 +26,7 @@ def runtime_dir() -> Path:
 
 
 def open_own(path: Path) -> int:
-    """Open `path`, a file in `runtime_dir()`, for reading and writing; create it if necessary."""
+    """Open `path`, a file in `runtime_dir()`, for reading and writing; create the file if necessary."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 

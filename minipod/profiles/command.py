@@ -17,7 +17,7 @@ _TEXTS = "*.cpu_after_optimizations.txt"
 def profiled(
     paths: Sequence[str], texts: Sequence[str], arguments: Sequence[str], devices: int, limit: float
 ) -> Profile:
-    """Run a program and return its profile, or that of recordings, one per process. Raises ValueError, OSError."""
+    """Run a program and return its profile, or read recordings, one per process. Raises ValueError or OSError."""
     if any(path.endswith(".py") for path in paths):
         if len(paths) > 1 or texts:
             raise ValueError("give either recordings or a single program; --text is for recordings only")
@@ -33,7 +33,7 @@ def profiled(
 
 
 def recorded(program: str, arguments: Sequence[str], devices: int, limit: float) -> Profile:
-    """Run a program in its own process, on `devices` simulated devices, and return its profile."""
+    """Run a program in its own process, on simulated devices, and return its profile. Raises ValueError if it fails."""
     from minipod.cluster import run
     from minipod.cluster.launch import find
 

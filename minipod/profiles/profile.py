@@ -131,7 +131,7 @@ class Profile:
         return dict(sorted(figures.items(), key=lambda each: -each[1][1]))
 
     def straggler(self) -> tuple[Lane, float] | None:
-        """Return the device for which the others waited longest, and their total wait in seconds, or None."""
+        """Return the device for which the others waited longest, and their wait in seconds; None if none waited."""
         blamed: dict[Lane, float] = {}
         for event in (e for lane in self.lanes for e in self.collectives(lane)):
             if event.last is not None and event.complete is not None and event.last != event.lane:

@@ -1,7 +1,8 @@
 """Assert what a compiled program sends, holds and multiplies; a failure reports the actual figures.
 
 Each assertion compiles `function` for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) on the devices
-of this machine, and does not run it. A TPU's compiler may give different figures (`minipod.pods`).
+of this machine, without running it, and raises ValueError if no budget is given. A TPU's compiler may give different
+figures (`minipod.pods`).
 """
 
 from collections.abc import Callable, Collection
@@ -25,7 +26,7 @@ def assert_traffic(
 
     sent, most  bytes that leave one device (ring model; a collective in a loop counts once per iteration)
     only        a set such as {"all-reduce"}; if it is empty, nothing at all may be sent
-    along       count only collectives along this mesh axis
+    along       count only collectives along this mesh axis, or along unknown axes
     mesh        needed if the arguments have none
     """
     __tracebackhide__ = True
@@ -97,7 +98,7 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
     """Fail unless the copies of arrays in `tree` that should be equal are equal, bit for bit.
 
-    Every process of the cluster must call it. JAX itself does not check this; see `minipod.replicas`.
+    Every process of the cluster must call this. JAX itself does not check the copies; see `minipod.replicas`.
     """
     __tracebackhide__ = True
     from minipod.replicas import ReplicasDiffer, same_replicas

@@ -30,7 +30,7 @@ def arm(faults: list[Fault], note: Path) -> None:
 
 
 def reach(step: int) -> None:
-    """Mark the beginning of `step` in a program; a `fault` of the test for this process and step strikes here."""
+    """Mark the beginning of `step` in a loop; the test's marker `fault(kind, process, step)` strikes here."""
     for fault in [fault for fault in _armed if fault.step == step]:
         _armed.remove(fault)
         _note[0].touch()

@@ -71,8 +71,9 @@ def _tell_only_pytest(caller: Any) -> None:
 
 
 def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> dict[str, Any]:
-    """Run the test in this process, from set-up to tear-down; return its `reports`, in order and with those of
-    subtests, as data that pytest makes, and its `warnings`. filters: filters of the module `warnings` outside of tests.
+    """Run the test in this process, from set-up to tear-down; return its `reports` and `warnings` as JSON data.
+
+    The reports are in order, with those of subtests. filters: filters of the module `warnings` outside of tests.
     """
     import jax
     from _pytest import faulthandler

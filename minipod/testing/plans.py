@@ -30,7 +30,7 @@ class Plans:
         self.path, self.update, self.writes = path, update, writes  # of several processes one writes
 
     def check(self, name: str, program: "Callable[..., Any] | Plan", *args: Any, within: float = 0.0) -> None:
-        """Fail if the figures of `program`, compiled for `args`, differ from those in the file for `name`.
+        """Fail unless the figures of `program`, compiled for `args`, are those that the file has for `name`.
 
         program  a function, compiled here for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) and
                  not run; or a plan that `minipod.pods.compile` has made

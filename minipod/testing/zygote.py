@@ -79,10 +79,10 @@ class Zygote:
         self._ends = (ours, answers)
 
     def ask(self, item: pytest.Item, seconds: float) -> list[forked.Result] | str:
-        """Run a test and return the result of each process; STARTED if JAX had devices before the fork; NO_HOSTS and
-        the reason if this machine cannot make the hosts that the test wants.
+        """Run a test and return the result of each process, or a text if that is impossible.
 
-        Raises Lost, at the latest after `seconds`, or GivenUp.
+        The text is STARTED if JAX had devices before the fork; NO_HOSTS and the reason if this machine cannot make the
+        hosts that the test wants; or another reason. Raises Lost, at the latest after `seconds`, or GivenUp.
         """
         return _results(self._answer(item.nodeid, seconds))
 

@@ -74,8 +74,8 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
     """List the collectives of `function`, compiled for `args` but not run.
 
     function: jitted or not. args: arrays, NumPy arrays or ShapeDtypeStructs. mesh: if not given, the mesh of the first
-    argument with a NamedSharding, or else of the compiled program's inputs or outputs. TypeError for a compiled
-    program; otherwise the errors of JAX and of `read`.
+    argument with a NamedSharding, or else of the compiled program's inputs or outputs. Raises TypeError for a
+    compiled program, ValueError for an AbstractMesh, otherwise the errors of JAX and of `read`.
     """
     import jax
 

@@ -37,9 +37,8 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
 class AtLeast:
     """A lower bound for the time of collectives.
 
-    seconds: time of all collectives. bounded: the part of it for which only a lower bound is known; 0 if all are
-    estimates.
-    notes: a sentence for each reason why there is no estimate.
+    seconds: time of all collectives. bounded: the part of `seconds` for which only a lower bound is known; 0 if all
+    are estimates. notes: a sentence for each reason why there is no estimate.
     """
 
     seconds: float

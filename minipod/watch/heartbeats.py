@@ -47,10 +47,12 @@ class Beat:
 
 
 class Folder:
-    """A folder of heartbeats, to be read repeatedly: a process that has reported nothing new in between is silent."""
+    """A folder of heartbeats, to be read repeatedly: a process that has reported nothing new in between is silent.
+
+    Raises FileNotFoundError or NotADirectoryError, each with one sentence, unless `folder` is a folder.
+    """
 
     def __init__(self, folder: str | Path):
-        """Raise FileNotFoundError or NotADirectoryError, each with one sentence, unless `folder` is a folder."""
         self.path = Path(folder)
         if not self.path.exists():
             raise FileNotFoundError(f"{folder}: there is no such folder: does the program call Heartbeat(folder)?")
