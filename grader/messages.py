@@ -26,8 +26,7 @@ class Message:
 
 
 def locale_language() -> str:
-    """Return the language of LC_ALL, LC_MESSAGES or LANG: zh-Hant for zh_TW and zh_HK, zh-Hans for all other zh; en if
-    languages.toml has none for it."""
+    """Return the language of LC_ALL, LC_MESSAGES or LANG, by languages.toml; en for a locale that it lacks."""
     value = next((v for k in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := os.environ.get(k))), "")
     value = value.partition(".")[0].replace("-", "_")
     return _LOCALES[max(fitting, key=len)] if (fitting := [x for x in _LOCALES if value.startswith(x)]) else "en"

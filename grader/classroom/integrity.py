@@ -49,7 +49,7 @@ class Pair:
 
 
 def lines_to_read(source: str, blank: str) -> tuple[Line, ...]:
-    """Find the lines of a submission that reach beyond the exercise; modules that the blank imports are allowed."""
+    """Find the first `MOST_LINES` lines that reach beyond the exercise; modules that the blank imports are allowed."""
     tree, lines = ast.parse(source), source.split("\n")
     usual = {name for node in ast.walk(ast.parse(blank)) for name, _ in _imports(node)}
     modules = {bound: name for node in ast.walk(tree) for name, bound in _imports(node)}

@@ -47,7 +47,7 @@ class Student:
         return {Path(name).stem: key for name, key in self.notes if key in REFUSED and name.endswith(".py")}
 
     def reader(self) -> Callable[[Path], answers.Answers]:
-        """Read the file that is used as `folder/chNN_name.py`, wherever it lies."""
+        """Return a function that reads the file used as `folder/chNN_name.py`, wherever that file is."""
         return lambda path: answers.read(self.files.get(path.stem, path))
 
 

@@ -86,8 +86,10 @@ def copy_blanks(lessons: Path, folder: Path, lang: str = "en") -> list[str]:
 
 
 def add_missing(lessons: Path, folder: Path, lang: str = "en") -> list[Added]:
-    """Add the blanks of missing exercises at the end of an answers file: exercises that are new in the chapter, or that
-    were deleted. A file that cannot be read is left to the check, which reports it. lang: as for `copy_blanks`."""
+    """Add the blanks of exercises that an answers file lacks, new or deleted ones, at its end.
+
+    A file that cannot be read is left to the check, which reports it. lang: as for `copy_blanks`.
+    """
     added = []
     for blanks in given_out(lessons, "exercises.py"):
         path = folder / f"{blanks.parent.name}.py"

@@ -35,14 +35,14 @@ class Catalogue:
 
 
 def recorder(folder: Path, name: str, marker: Any) -> Recorder:
-    """Return the recorder for an exercise whose test carries pytest's mark `processes(n, devices=4)`, or None."""
+    """Return the recorder for an exercise. marker: pytest's mark `processes(n, devices=4)` of the test, or None."""
     if marker is None:
         return Recorder(folder.name, name, folder)
     return Recorder(folder.name, name, folder, marker.args[0], marker.kwargs.get("devices", 4))
 
 
 def described(call: Callable[[Recorder], object], to: Recorder) -> Spec:
-    """Return the spec that a test gives of its exercise: a test only calls `check`, once."""
+    """Return the spec that a test gives of its exercise. Raises AssertionError unless it calls `check` once."""
     call(to)
     if len(to.specs) != 1:
         raise AssertionError(f"the test of {to.lesson}.{to.name} must call check exactly once")

@@ -29,7 +29,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the function's lines [first, end); comments that are indented below its last statement belong to it."""
+    """Return the function's lines [first, end), with indented comments below its last statement; None if missing."""
     tree = answers.syntax_tree(source)
     nodes = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == name]
     if nodes:

@@ -39,7 +39,7 @@ class ExerciseWords:
 
 @functools.cache
 def lesson_words(folder: Path) -> dict[str, ExerciseWords]:
-    """Return a lesson's texts by exercise; empty without words.toml. ValueError if that is not TOML."""
+    """Return a lesson's texts by exercise; empty without words.toml. Raises ValueError if that is not TOML."""
     texts = read_texts(folder / "words.toml")
     return {name: _exercise(name, table) for name, table in texts.items() if isinstance(table, dict)}
 

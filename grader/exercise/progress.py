@@ -41,8 +41,7 @@ def load_state(folder: Path) -> dict[str, Any]:
 
 
 def save_state(folder: Path, outcomes: dict[str, tuple[str, str]], lang: str, current: str | None = None) -> str:
-    """Add outcomes, and the current exercise, to the state. Returns a sentence for the learner if that fails, otherwise
-    an empty string.
+    """Add outcomes, and the current exercise, to the state; return a sentence for the learner if that fails, else "".
 
     outcomes  each with the fingerprint of the answers file that had it, since the file may have changed by now
     """
@@ -79,8 +78,10 @@ def line_of(folder: Path, exercise: str) -> int:
 
 
 def page_of(root: Path, exercise: str, lang: str) -> str:
-    """Return the path, relative to `root`, of the page of the exercise's chapter: the built page if there is one, else
-    its source, in the nearest language; empty if there is neither."""
+    """Return the path, relative to `root`, of the page of the exercise's chapter; empty if there is none.
+
+    This is the built page or, without one, its source, in the nearest language.
+    """
     lesson = exercise.partition(".")[0]
     pages = (page for x in nearest_first(lang) for page in (f"_build/html/{x}/{lesson}.html", f"book/{x}/{lesson}.md"))
     return next((page for page in pages if (root / page).is_file()), "")
@@ -95,8 +96,7 @@ def hints_given(folder: Path) -> dict[str, int]:
 
 
 def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> tuple[str, str]:
-    """Return the exercise's next hint (after the last one, the last again), recorded as given; and a sentence as from
-    `save_state`."""
+    """Return the exercise's next hint (after the last, the last again), and as `save_state` a sentence or ""."""
     hints = pick(exercise_words(lessons, exercise).hints, lang, [])
     label = exercise.replace(".", "/")
     if not hints:

@@ -93,7 +93,7 @@ class Machine:
 
 @dataclass
 class Settings:
-    """The options of a run that a check needs. answers: the folder. memory: GiB. fork: False for debuggers.
+    """The options of a run that a check needs. answers: folder. limit: seconds. memory: GiB. fork: False for debuggers.
 
     machine  the one whose devices are used instead of simulated ones; None: simulated devices
     """

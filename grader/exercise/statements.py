@@ -1,5 +1,7 @@
-"""Provide an exercise's statement and its blank in the reader's language. The blank's docstring and comments have the
-English, then the Chinese; words.toml has the languages that are derived or translated."""
+"""Provide an exercise's statement and its blank in the reader's language.
+
+The blank has the English, then the Chinese; words.toml has the languages that are derived or translated.
+"""
 
 import ast
 import functools
@@ -114,8 +116,10 @@ def nearest(parts: Mapping[str, str], lang: str) -> str:
 
 
 def chinese(blanks: Path) -> dict[str, dict[str, str | list[str]]]:
-    """Return the Chinese texts in a file of blanks, by exercise and for the file itself. `statement` has the
-    docstring's part, one line per paragraph with empty lines in between; `comments` has the comments in the code."""
+    """Return the Chinese texts in a file of blanks, by exercise, and for the file itself as `FILE`.
+
+    `statement` is the docstring's part, one line per paragraph; `comments` are the comments in the code.
+    """
     tree, statements = ast.parse(blanks.read_text("utf-8")), {}
     for node in [tree, *_functions(tree)]:
         said: dict[str, str | list[str]] = {}
@@ -161,8 +165,10 @@ def _comments(lines: list[str]) -> list[Comment]:
 
 
 def blanks_in(blanks: Path, lang: str) -> str:
-    """Return the text of a file of blanks as a learner gets it: its docstrings and comments are in this language only,
-    or in the nearest one that they have, and its own docstring says that the file is the learner's."""
+    """Return the text of a file of blanks as a learner gets it, in this language only or the nearest that exists.
+
+    The file's own docstring says that the file is the learner's.
+    """
     text = blanks.read_bytes().decode("utf-8")
     end = "\r\n" if "\r\n" in text else "\n"
     lines, texts = text.replace("\r\n", "\n").split("\n"), lesson_words(blanks.parent)

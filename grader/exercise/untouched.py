@@ -15,9 +15,10 @@ IMPORTS = "import"  # the name of what stands before the first function
 
 
 def translate(lessons: Path, folder: Path, lang: str) -> None:
-    """Translate into this language each blank, and each file's docstring, that is still as it was given out in a
-    different language or in several. Whatever a learner has changed stays as it is. A file that cannot be read or
-    written is left to the check, which reports it."""
+    """Translate each blank and each file's docstring that is still as it was given out in another language.
+
+    Whatever a learner has changed stays. A file that cannot be read or written is left to the check, which reports it.
+    """
     for blanks in given_out(lessons, "exercises.py"):
         path = folder / f"{blanks.parent.name}.py"
         with contextlib.suppress(OSError, UnicodeDecodeError, SyntaxError):

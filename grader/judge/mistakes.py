@@ -32,10 +32,10 @@ def recognise(
 ) -> Recognised | None:
     """Return the first function of mistakes.py that behaves like the answer on every case and is not right itself.
 
-    If there is none, return the only one that behaves the same as far as the cases tell: see `_likely`.
+    If there is none, return the only one that behaves the same as far as the cases tell (see `_likely`), or None.
 
     file     the path of the answer
-    seen     the observations of each mistake so far
+    results  the observations of each mistake so far
     looking  yields the names of mistakes as they are observed
     """
     path = str(spec.folder / "mistakes.py")

@@ -124,7 +124,7 @@ def judge(
 def wrong_cases(
     spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str, first: bool = False
 ) -> list[Fault]:
-    """Return each case that is not right, in each process."""
+    """Return each case that is not right, in each process; none after one that ends or has a blank, or if `first`."""
     observed = [result.cases(name) or () for result in answer]
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
     # an error of the learner's own comes before a wait for the process that had it
@@ -264,7 +264,7 @@ MOST_WORK = 1.5  # times the solution's: what is computed again in a backward pa
 
 
 def too_much_work(case: Observation, right: Observation) -> Message | None:
-    """Return whether each device computes too much, because nothing is divided or a part is computed twice.
+    """Return a message if each device computes too much, because nothing is divided or a part is computed twice.
 
     Only matrix products are counted. Other work is noticed only if nothing is sent although the solution sends data.
     """

@@ -48,7 +48,7 @@ class Course:
         self.current = last if last in self.exercises else next(unsolved, self.exercises[0])
 
     def read_exercises(self) -> None:
-        """Read the list of exercises, for the first time or again."""
+        """Read the list of exercises, for the first time or again. Raises ValueError if it is empty."""
         self.exercises = progress.all_exercises(self.root / "lessons")
         if not self.exercises:
             raise ValueError(say("learn-nothing", self.lang, folder=self.root / "lessons"))
@@ -57,7 +57,7 @@ class Course:
     # ---- the exercise at hand ----
 
     def begin_at(self, place: str) -> None:
-        """Begin at `ch03`, with its first exercise that is not right, or at `ch03/NAME`. ValueError if unknown."""
+        """Begin at `ch03`, with its first exercise that is not right, or `ch03/NAME`. Raises ValueError if unknown."""
         chapter, _, name = place.partition("/")
         lesson = next(iter(chapters.named(self.root / "lessons", chapter)), "")
         exercises = self.of(lesson)
@@ -76,7 +76,7 @@ class Course:
         self._save({}, exercise)
 
     def step(self, by: int) -> str:
-        """Return the exercise `places` further on, wrapping around at the end."""
+        """Return the exercise `by` places further on, wrapping around at the end."""
         return self.exercises[(self.exercises.index(self.current) + by) % len(self.exercises)]
 
     def following(self) -> str:

@@ -102,7 +102,7 @@ class Session:
         self.view.show_message(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.home)))
 
     def solution(self) -> str:
-        """Return the solution of the current exercise."""
+        """Return the solution of the current exercise; "", and a message in the view, if it cannot be read."""
         try:
             return self.course.solution(self.course.current).rstrip()
         except (OSError, UnicodeDecodeError) as error:

@@ -41,7 +41,7 @@ class Unseen(Exception):
 
 @dataclass(frozen=True)
 class Statement:
-    """A top-level statement that has run. cell: its number in `In`. whole: all of it. line: where it begins."""
+    """A top-level statement that has run. cell: number in `In`. whole: the cell's text. line: first line there."""
 
     cell: int
     whole: str
@@ -60,7 +60,7 @@ class Statement:
         return isinstance(self.node, _IMPORTS)
 
     def used(self) -> set[str]:
-        """Return the names of the notebook or of Python that it uses. SyntaxError for `await` outside a function."""
+        """Return the names that the statement uses, not binds. Raises SyntaxError for `await` outside a function."""
         names: set[str] = set()
         tables = [symtable.symtable(self.text, "cell", "exec")]
         while tables:

@@ -16,7 +16,7 @@ _LINES = "white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3em 0 0; bac
 
 @dataclass(frozen=True)
 class Message:
-    """A sentence or a verdict. text: its lines. head: the line above them. colour: that of the bar next to them."""
+    """A sentence or a verdict. text: its lines. word: the outcome. head: the line above. colour: of the bar beside."""
 
     text: str
     lang: str

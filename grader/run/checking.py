@@ -50,8 +50,11 @@ class CachedResults:
 
 
 class Way(enum.Enum):
-    """The place where an answer runs: nowhere, or in another program, which hands over its observations; in children;
-    in the cluster that pytest was started in; in this process, for a debugger."""
+    """The place where an answer runs.
+
+    NOT_HERE: nowhere, or in another program, which hands over its observations. CLUSTER: the one in which pytest was
+    started. THIS_PROCESS: for a debugger.
+    """
 
     NOT_HERE, CHILDREN, CLUSTER, THIS_PROCESS = enum.auto(), enum.auto(), enum.auto(), enum.auto()
 

@@ -34,7 +34,7 @@ def is_slow(results: Results) -> bool:
 
 
 def look(spec: Spec, settings: Settings, results: dict[str, Results], slow: bool) -> Generator[str, None, None]:
-    """Add the observations of the mistakes to `seen`, known ones first; yield the name of each.
+    """Add the observations of the mistakes to `results`, known ones first; yield the name of each.
 
     Quick ones share two children or pairs. A slow one has its own and, in a cluster, is run only if the answer is slow.
     The slow ones are recorded in .cache/; in a single process, all count as quick until one fails.
@@ -62,13 +62,13 @@ def look(spec: Spec, settings: Settings, results: dict[str, Results], slow: bool
 
 
 def see_quick(spec: Spec, settings: Settings, results: dict[str, Results]) -> None:
-    """Add the observations of the quick mistakes to `seen`, before there is an answer that may be one of them."""
+    """Add the observations of the quick mistakes to `results`, before there is an answer that may be one of them."""
     if left := [name for name in known_mistakes(spec) if name not in results]:
         _see_together(spec, settings, _quick(spec, Notes(spec), left), results)
 
 
 def see_all(spec: Spec, settings: Settings, results: dict[str, Results]) -> None:
-    """Add the observations of all mistakes to `seen`, including slow ones; each has as long as an answer."""
+    """Add the observations of all mistakes to `results`, including slow ones; each has as long as an answer."""
     see_quick(spec, settings, results)
     if left := [name for name in known_mistakes(spec) if name not in results]:
         for _ in _see_alone(spec, settings, left, results, settings.limit):
@@ -84,7 +84,7 @@ def _quick(spec: Spec, notes: "Notes", names: list[str]) -> list[str]:
 def _see_alone(
     spec: Spec, settings: Settings, names: list[str], results: dict[str, Results], limit: float
 ) -> Generator[str, None, None]:
-    """Add the observation of each of these to `seen`, made in children of its own; record which are slow."""
+    """Add the observation of each of these to `results`, made in children of its own; record which are slow."""
     notes, jobs = Notes(spec), list[forked.Job]()
     try:
         for n, name in enumerate(names):
@@ -102,7 +102,7 @@ def _see_alone(
 
 
 def _see_together(spec: Spec, settings: Settings, names: list[str], known: dict[str, Results]) -> None:
-    """Add the observations of these to `seen`, half of them from each of two children, unless one crashes its child."""
+    """Add the observations of these to `known`, half of them from each of two children, unless one crashes its child."""
     limit, halves = max(LIMIT, settings.limit), [half for half in (names[::2], names[1::2]) if half]
     devices = settings.devices(spec)
 

@@ -99,7 +99,7 @@ class Worker:
             self.failed_in = "start"
 
     def see(self, spec: Spec, target: Target) -> list[ProcessResult]:
-        """Return the observations of a file, one result per process. After a failure, the others' status is "left"."""
+        """Return the observations of a file by process; after a failure, "hung" for the others, or one's own alone."""
         about = target.source, target.oracle
         request = _Request(self.specs.index(spec), str(target.path), tuple(target.names), *about)
         with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@ LARGEST = 2**20  # bytes of a file that is kept; answers have some thousands
 
 
 class Kept:
-    """The current files of a folder."""
+    """The files of a folder, up to 1 MiB each, as they are when this object is made."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._files = folder, dict[str, bytes]()

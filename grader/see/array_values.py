@@ -57,7 +57,7 @@ class Array(Value):
 
     @property
     def count(self) -> int:
-        """Return the number of devices over which it lies; 1 for an array on the host."""
+        """Return the number of devices that hold the array; 1 for an array on the host."""
         return self.placement.count if self.placement else 1
 
     @property

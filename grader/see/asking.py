@@ -45,7 +45,7 @@ class Desk:
         self._open: dict[socket.socket, json_lines.Reader] = {}
 
     def questions(self) -> list[tuple[socket.socket, int, int]]:
-        """Return the questions since the last call: the socket for the reply, the argument, and the number."""
+        """Return the new questions: the socket for the reply, the number of the `Asked`, and the n that it is asked."""
         with contextlib.suppress(BlockingIOError):
             while len(self._open) < self.MOST:
                 line, _ = self._door.accept()

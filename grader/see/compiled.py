@@ -42,8 +42,9 @@ def counted(
 
 
 def work_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Traffic | None:
-    """Return the FLOPs of a device's products in a function that was called: its operations run one after another, and
-    each program among them is compiled for the arrays that it gets. None if it cannot be traced or run in this way.
+    """Return the FLOPs of a device's products in a function that was called; None if it cannot be traced or run.
+
+    Its operations run one after another, and each program among them is compiled for the arrays that it gets.
     """
     import jax
 

@@ -30,7 +30,7 @@ def measured(result: ProcessResult, name: str, cases: list[tuple[tuple[Any, ...]
     """Replace each program in a sandbox's result by its value, placement and traffic.
 
     name   the exercise's function
-    cases  the arguments, and the budget, of each case
+    cases  the arguments, and the budget, of each case. Raises Malformed unless the result has a program for each
     """
     observed = result.cases(name)
     if observed is None:

@@ -173,7 +173,7 @@ class ProcessResult:
 
 
 def received(result: forked.Result, begun: int = 0) -> ProcessResult:
-    """Decode the data that a child returned, which an answer may have forged."""
+    """Decode the data that a child returned; the status is "malformed" if an answer has forged them badly."""
     try:
         about: dict[str, Any] = {"text": decode(str, result.text), "output": decode(str, result.output)}
         about |= {"ready": decode(bool, result.ready), "seconds": decode(float, result.seconds)}

@@ -17,8 +17,10 @@ MOST_BYTES = 2 << 20  # of a program
 
 @dataclass(frozen=True)
 class Program(Value):
-    """A placeholder for a value until the program has run: the program in the format of `jax.export`, in base64, and
-    the value that it will return, with `Other("Result", …)` in place of its arrays."""
+    """A placeholder for a value until the program, in the format of `jax.export`, has run.
+
+    result: the value that the program will return, with `Other("Result", …)` in place of its arrays.
+    """
 
     base64: str
     result: Value

@@ -18,7 +18,7 @@ from grader.see.asking import Asker
 
 
 def dumps(cases: list[tuple[Any, ...]], kept: list[Asked]) -> bytes:
-    """Return the cases as bytes. TypeError or PicklingError for objects that cannot leave a process, such as a lock.
+    """Return the cases as bytes. Raises TypeError or PicklingError for objects that cannot leave, such as a lock.
 
     kept  is filled with the arguments that stay here; the bytes have an `Asker` with their number instead
     """

@@ -48,7 +48,7 @@ class SandboxFiles:
 
     @property
     def steps(self) -> list[tuple[str, Path]]:
-        """Yield ("show" or "cover", path), in order: each step applies inside those before it.
+        """Return pairs ("show" or "cover", path), in order: each step applies inside those before it.
 
         First the system is shown; then whatever must be hidden is covered; then Python and what it imports are shown,
         and again everything hidden inside them is covered.

@@ -14,9 +14,7 @@ MOST_ROWS = 2048  # of an axis along which something is looked for
 
 @dataclass(frozen=True)
 class Setting:
-    """Facts about one case: the numbers of devices and processes, the mesh's axes, and the small arrays among the
-    arguments, each as (argument, place in it, array).
-    """
+    """Facts about one case. given: small arrays among the arguments, each as (argument, place in it, array)."""
 
     devices: int
     processes: int = 1

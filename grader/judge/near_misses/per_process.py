@@ -15,7 +15,7 @@ Cases = Sequence[Observation]  # one case, in each process
 def of_another(answers: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
     """Diagnose a process that returned what a different one should, if they should not return the same.
 
-    seen, right  one case in each process; path: the place in the tree; place: the process in question
+    answers, right  one case in each process; path: the place in the tree; place: the process in question
     """
     if len(answers) < 2 or not (expected := _parts(right, path)) or not (got := _parts(answers, path)):
         return None

@@ -28,7 +28,7 @@ def stacked(p: Pair) -> Message | None:
 
 
 def is_stack_of_one(p: Pair) -> bool:
-    """Return whether it is the right array with an extra dimension of size 1, about which `stacked` says nothing."""
+    """Return whether the result is right but for a further dimension of size 1, of which `stacked` says nothing."""
     return reshaped(p) == Message("one-too-many")
 
 
