@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
 def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     """Build the editions in `build`. Returns 1 if a page does not agree with its lesson, or a cell has failed.
 
-    OSError, ValueError or RuntimeError if the pages cannot be written.
+    Raises OSError, ValueError or RuntimeError if the pages cannot be written.
     """
     start = time.monotonic()
     gc.set_threshold(50_000, 20, 20)  # as in write_edition.py

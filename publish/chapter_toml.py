@@ -61,7 +61,7 @@ class Chapter:
 
 
 def read_chapter(folder: Path) -> Chapter:
-    """Return a lesson's chapter.toml. ValueError with a sentence that names the file and says what to write."""
+    """Return a lesson's chapter.toml. Raises ValueError with a sentence that names the file and says what to write."""
     path = folder / FILE
     where = f"lessons/{folder.name}/{FILE}"
     named = NAME.fullmatch(folder.name)

@@ -1,6 +1,6 @@
 """python -m publish.check: find problems in the project without running it; print a line for each.
 
-It checks the style and layout of the code (ruff), its types (pyrefly), which package imports which (import-linter),
+The checks are the style and layout of code (ruff), its types (pyrefly), which package imports which (import-linter),
 whether imported packages are declared (deptry), whether the pages are in step with the lessons, complete, and at their
 old addresses (publish/sync.py), and the style of the texts (publish/text).
 """

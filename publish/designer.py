@@ -92,8 +92,7 @@ def machine(on: Slice) -> dict[str, object]:
 
 
 def sides(on: str, sizes: tuple[int, ...], axis: str) -> tuple[int, ...] | None:
-    """Return the sides of the box that the first group along an axis fills on the torus; None if it fills no box, and
-    for GPUs, which have no torus; (0,) if the group lies on several slices."""
+    """Return the sides of the box that an axis's first group fills; None if no box; (0,) if on several slices."""
     shape, _, torus = laid(on, sizes)
     if torus is None:
         return None

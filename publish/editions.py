@@ -29,7 +29,7 @@ def write_editions(build: Path, editions: list[str], executed: dict[str, Execute
     """Write the editions that have changed. Returns the seconds for each (0: unchanged).
 
     Each is written in its own process (see write_edition.py), all at the same time; the first, for which a person may
-    be waiting, has priority. RuntimeError with the warnings of an edition that cannot be written.
+    be waiting, has priority. Raises RuntimeError with the warnings of an edition that cannot be written.
     """
     walls = dict.fromkeys(editions, 0.0)
     with ThreadPoolExecutor(max_workers=len(EDITIONS)) as pool:
@@ -64,7 +64,7 @@ def _write_edition(
 def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> None:
     """Let Sphinx write the pages; if its cache seems to be damaged, start again without it.
 
-    OSError for a full disk and the like; otherwise RuntimeError with Sphinx's warnings.
+    Raises OSError for a full disk and the like; otherwise RuntimeError with Sphinx's warnings.
     """
     for tries in (1, 2):
         fine, text = _sphinx(build, edition, only_changed and tries == 1, later)
@@ -110,7 +110,7 @@ class Prepared:
 
 
 def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepared:
-    """Write the notebooks of an edition that have changed."""
+    """Write the notebooks of an edition that have changed, remove those without a page, and return hashes."""
     sources = [
         notebooks.source(read_page(written(name, EDITIONS[edition])), edition, outputs)
         for name, outputs in executed.items()

@@ -12,7 +12,7 @@ FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def write(path: Path, text: str) -> None:
-    """Write `text` to a file next to `path`, then rename it; create the folder. OSError, which names `path`."""
+    """Write `text` to a file next to `path`, then rename it; create the folder. Raises OSError, which names `path`."""
     write_bytes(path, text.encode())
 
 

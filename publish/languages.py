@@ -1,5 +1,4 @@
-"""Find the texts of a chapter that are written in one language only, by file and key; readers of the other language see
-them instead. Find also statements of exercises that differ between the two languages."""
+"""Find texts of chapters that are written in one language only, and statements that differ between the languages."""
 
 import ast
 import functools
@@ -14,7 +13,7 @@ from publish.chapter_tables import WRITTEN, languages
 
 
 def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
-    """Return a table's text in this language, or else in a different one, and that language. KeyError if none."""
+    """Return a table's text and its language: this one, or else a different one. Raises KeyError if there is none."""
     for found in (language, *WRITTEN):
         if table.get(found):
             return table[found], found
@@ -22,7 +21,7 @@ def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
 
 
 def statement(node: ast.FunctionDef | ast.Module, language: str) -> tuple[str, str]:
-    """Return a docstring's part in this language, or else in a different one, and that language. KeyError if none."""
+    """Return a docstring's part and its language: this one, or else a different one. Raises KeyError if none."""
     return either(split_docstring(ast.get_docstring(node) or ""), language)
 
 

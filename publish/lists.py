@@ -1,5 +1,4 @@
-"""Make lists from lessons/*/chapter.toml: the order of the book, the chapters on its front page, the names of a
-chapter's terms in other systems, and the instructor's guide.
+"""Make the book's order, front page, tables of terms in other systems and instructor's guide from each chapter.toml.
 
 Each list is between two marked lines of its file, and `make sync` fills it.
 """
@@ -38,7 +37,7 @@ class Lists:
     problems: list[str] = field(default_factory=list)
 
     def fill(self, path: Path, text: str) -> str:
-        """Return the text of a file with correct blocks. ValueError if a line around a block is missing."""
+        """Return the text of a file with correct blocks. Raises ValueError if a line around a block is missing."""
         for block in self.blocks.get(path, []):
             text = _between(text, block)
         return text
@@ -210,7 +209,7 @@ def _unknown_mistakes(root: Path, chapter: Chapter) -> list[str]:
 
 
 def _mistake(folder: Path, name: str, edition: str) -> str:
-    """Return a mistake's name, and the exercise in which it is made. KeyError for an unknown mistake."""
+    """Return a mistake's name, and the exercise in which it is made. Raises KeyError for an unknown mistake."""
     exercise, _, mistake = name.partition(".")
     texts = lesson_words(folder)[exercise]
     mistake_name = _in(texts.mistakes[f"{exercise}__{mistake}"].name, edition)
@@ -218,5 +217,5 @@ def _mistake(folder: Path, name: str, edition: str) -> str:
 
 
 def _in(texts: Mapping[str, T], edition: str) -> T:
-    """Return the text in this language, or else in a different one. KeyError if there is none."""
+    """Return the text in this language, or else in a different one. Raises KeyError if there is none."""
     return texts[edition if edition in texts else next(iter(texts), edition)]

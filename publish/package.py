@@ -52,7 +52,7 @@ def filenames() -> tuple[str, str]:
 def write(build: Path, root: Path = ROOT) -> bool:
     """Put both packages into `BUILD/html`, unless they are up to date; return whether they were built.
 
-    OSError if they cannot be written, RuntimeError if one cannot be built.
+    Raises OSError if they cannot be written, RuntimeError if one cannot be built.
     """
     if not (root / "pyproject.toml").exists():
         return False  # pages without a project

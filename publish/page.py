@@ -78,16 +78,13 @@ def written(name: str, edition: str, root: Path = ROOT) -> Path:
 
 @functools.cache  # asked for every picture of every edition
 def chapter_of(name: str) -> Chapter | None:
-    """Return the chapter to which a page of the book belongs, or None. ValueError as for `read_chapter`."""
+    """Return the chapter to which a page of the book belongs, or None. Raises ValueError as for `read_chapter`."""
     folder = ROOT / "lessons" / name
     return read_chapter(folder) if (folder / FILE).exists() else None
 
 
 def read_page(path: Path, root: Path = ROOT, text: str | None = None) -> Page:
-    """Read one MyST page: its cells, exercises and labels, and problems with its form.
-
-    text: its text, if that differs from the file
-    """
+    """Read one MyST page: cells, exercises, labels, faults of form. text: what to read instead of the file's text."""
     return _page(path, path.read_text("utf-8") if text is None else text, show(path, root))
 
 
@@ -167,7 +164,7 @@ def _find_exercises(page: Page, name: str) -> None:
 
 
 def demo_cells(demo: Path) -> dict[str, str]:
-    """Return the named cells (`# %% name`) of a demo.py, in order. ValueError for a missing or repeated name.
+    """Return the named cells (`# %% name`) of a demo.py, in order. Raises ValueError for a missing or repeated name.
 
     Lines above the first of them belong to the script and are on no page.
     """

@@ -95,7 +95,7 @@ def _otherwise(page: Page, recording: recordings.Recording) -> dict[str, str] | 
 def run(what: str) -> int:
     """Run the recorders of that name or pattern, one after the other, and store hashes of their sources.
 
-    ValueError, in one sentence, before anything runs: no such recorder, its program is missing, or the machine is busy.
+    Raises ValueError before anything runs if there is no such recorder or program, or the machine is busy.
     """
     rows = ledger.read(ROOT).rows
     chosen = [row for name, row in rows.items() if fnmatch.fnmatchcase(name, what)]

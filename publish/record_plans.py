@@ -60,7 +60,7 @@ def reports(root: Path) -> list[Path]:
 
 
 def report(path: Path) -> str:
-    """Return a program's report on the TPU compiler's answers. Missing (an OSError) without libtpu."""
+    """Return a program's report on the TPU compiler's answers. Raises Missing (an OSError) without libtpu."""
     jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
     sys.path.insert(0, str(path.parent))  # as when it is run
     try:

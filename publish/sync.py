@@ -1,6 +1,6 @@
 """python -m publish.sync [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
 
-It fills in the bodies of code cells (from demo.py, by name), programs, exercises (a new one is put last), the lists of
+Filled in are the bodies of code cells (from demo.py, by name), programs, exercises (a new one last), the lists of
 chapters, and the list of published addresses. `--check` writes nothing; it fails, naming page and cell, if something is
 stale, unknown, unused, out of order or not filled in, if an address is gone, or if the editions differ. Texts that a
 chapter omits in one language, as its `only` says, are named, but are not a failure. Drafts are left alone.
@@ -302,7 +302,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def fill(result: Result) -> None:
-    """Write the stale files and print their names. OSError, which names the file that cannot be written."""
+    """Write the stale files and print their names. Raises OSError, which names the file that cannot be written."""
     for path, (text, _) in result.stale.items():
         files.write(path, text)
         print(f"filled {show(path)}")

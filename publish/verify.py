@@ -1,6 +1,6 @@
 """python -m publish.verify [--since COMMIT] [PAGE…]: check whether cells still give the recorded outputs.
 
-It prints one line for each difference. Pages that measure times are left out; `make record` on an idle machine is for
+One line is printed for each difference. Pages that measure times are left out; `make record` on an idle machine is for
 those. If the page has changed but its outputs are the same, the old recording is kept for the new page.
 """
 
@@ -74,7 +74,7 @@ def verify(names: list[str]) -> int:
 
 
 def recorded(page: Page) -> recordings.Recording | None:
-    """Return a page's recording, even if its cells have changed since. ValueError if it is damaged."""
+    """Return a page's recording, stale or not; None without one of as many cells. Raises ValueError if damaged."""
     try:
         return recordings.read(page, ROOT, execute.sources(page, ROOT))
     except recordings.StaleRecording as other:

@@ -32,7 +32,7 @@ _ROOT = """<!doctype html>
 
 
 def join(folder: Path) -> list[str]:
-    """Make the site of the versions in `folder`, and return these. ValueError if there is none."""
+    """Make the site of the versions in `folder`, and return these. Raises ValueError if there is none."""
     present = [version for version in VERSIONS if (folder / version / "index.html").is_file()]
     if not present:
         raise ValueError(f"there is neither {' nor '.join(f'{folder}/{v}/index.html' for v in VERSIONS)}")

@@ -45,10 +45,7 @@ class Checker:
         atexit.register(self.end)
 
     def check(self, exercise: str) -> CheckReply | Failed:
-        """Return the verdict on the answers file.
-
-        Raises Lost or KeyboardInterrupt; then the process has ended.
-        """
+        """Return the verdict on the answers file. Raises Lost or KeyboardInterrupt; then the process has ended."""
         for _ in range(RESTARTS):
             try:
                 process = self._process or self._start()

@@ -102,7 +102,7 @@ def _see_alone(
 
 
 def _see_together(spec: Spec, settings: Settings, names: list[str], known: dict[str, Results]) -> None:
-    """Add the observations of these to `known`, half of them from each of two children, unless one crashes its child."""
+    """Add their observations to `known`, half of them from each of two children, unless one crashes its child."""
     limit, halves = max(LIMIT, settings.limit), [half for half in (names[::2], names[1::2]) if half]
     devices = settings.devices(spec)
 

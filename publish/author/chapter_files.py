@@ -17,10 +17,7 @@ RIGHT = "right"  # the name of a further right answer continues with it: rows_of
 
 @dataclass(frozen=True)
 class Finding:
-    """A fault in a chapter. where: a path, possibly with a function in it.
-
-    unreadable  whether the file cannot be parsed
-    """
+    """A fault in a chapter. where: a path, perhaps with a function in it. unreadable: the file cannot be parsed."""
 
     where: str
     text: str

@@ -47,8 +47,7 @@ DESCRIPTION = (
 
 @dataclasses.dataclass(frozen=True)
 class Expected:
-    """The verdict that an answer should get. mistake: the known mistake that it makes; None for a right answer, and for
-    a wrong one that is not in the list."""
+    """The verdict that an answer should get. mistake: the known one that it makes; None if it is right or not known."""
 
     outcome: str
     mistake: str | None = None

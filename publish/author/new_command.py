@@ -1,6 +1,6 @@
 """Run `python -m lessons new CHAPTER [NAME]`: write stubs of a new exercise or a new chapter, each marked FILL IN.
 
-It writes all of the files or none of them, and overwrites nothing.
+All of the files are written or none of them, and nothing is overwritten.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]:
-    """Return the files of a new chapter: path below root → text. ValueError if the name is taken or invalid."""
+    """Return the files of a new chapter: path below root → text. Raises ValueError if the name is taken or invalid."""
     lessons = root / "lessons"
     if existing := chapters.named(lessons, lesson):
         lesson = existing[0]
@@ -101,7 +101,7 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
 
 
 def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes: Sequence[str]) -> dict[str, str]:
-    """Return the files of a chapter with one more exercise: path below root → text. ValueError if impossible.
+    """Return the files of a chapter with one more exercise: path below root → text. Raises ValueError if impossible.
 
     only      the language in which the exercise is written; None: those of the chapter
     mistakes  names of the known mistakes
@@ -144,7 +144,7 @@ def _code(text: str) -> str:
 
 
 def _read(chapter: ChapterFiles, path: Path) -> str:
-    """Return the text of a file of the chapter. ValueError if it cannot be read."""
+    """Return the text of a file of the chapter. Raises ValueError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

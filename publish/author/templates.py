@@ -46,7 +46,7 @@ class Signature:
 
     @classmethod
     def read(cls, text: str) -> "Signature":
-        """Parse `twice` or `rows_of(x: jax.Array, i)`. ValueError if that cannot be an exercise."""
+        """Parse `twice` or `rows_of(x: jax.Array, i)`. Raises ValueError if that cannot be an exercise."""
         name = text.partition("(")[0].strip()
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or "__" in name or name[:5] == "test_":
             raise ValueError(

@@ -87,7 +87,7 @@ def without_docstrings(path: Path) -> bytes:
 
 
 def changed_since(commit: str, root: Path) -> set[str]:
-    """Return files that differ from a commit, and those that git does not know yet. ValueError: unknown commit."""
+    """Return files that differ from a commit, and those new to git. Raises ValueError for an unknown commit."""
     names: set[str] = set()
     for command in ["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]:
         done = subprocess.run(["git", "-c", "core.quotePath=off", *command], cwd=root, capture_output=True, text=True)

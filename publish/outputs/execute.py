@@ -102,7 +102,7 @@ def key(page: Page, root: Path) -> str:
 def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Executed:
     """Return a page's outputs: the recorded ones if they fit, else those in the cache in `build`, else by executing it.
 
-    The outputs of a failed chapter are not kept: the next build tries again. OSError if a file cannot be written.
+    The outputs of a failed chapter are not kept: the next build tries again. Raises OSError if a write fails.
     """
     if not page.cells:
         return Executed([], 0, 0.0, [])

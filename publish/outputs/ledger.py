@@ -55,7 +55,7 @@ class Ledger:
 
 
 def read(root: Path) -> Ledger:
-    """Return the ledger, empty if there is none. ValueError, in one sentence, if it cannot be read."""
+    """Return the ledger, empty if there is none. Raises ValueError, in one sentence, if it cannot be read."""
     if not (root / LEDGER).exists():
         return Ledger()
     try:
@@ -101,7 +101,7 @@ def sources(row: Row, root: Path) -> dict[str, str]:
 
 
 def entries(root: Path) -> dict[str, Entry]:
-    """Map row → its last recording. ValueError, in one sentence, if recorded.json is damaged."""
+    """Map each row to its last recording. Raises ValueError, in one sentence, if recorded.json is damaged."""
     try:
         return {name: Entry(**entry) for name, entry in json.loads(files.read(root / KEPT) or "{}").items()}
     except (ValueError, TypeError, AttributeError):

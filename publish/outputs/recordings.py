@@ -98,7 +98,7 @@ def where(name: str, root: Path, oldest: bool = False) -> Path:
 
 
 def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
-    """Return the recording of a page; None if there is none. ValueError, in a sentence, if it does not fit."""
+    """Return the recording of a page; None if there is none. Raises ValueError, in a sentence, if it does not fit."""
     path = where(page.path.stem, root)
     if not (file := _load(path, root)):
         return None
@@ -109,7 +109,7 @@ def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
 
 
 def oldest_outputs(page: Page, root: Path, of: dict[str, str]) -> OldestOutputs | None:
-    """Return the oldest JAX's outputs; None if not recorded. ValueError, in a sentence, if they do not fit."""
+    """Return the oldest JAX's outputs; None if not recorded. Raises ValueError, in a sentence, if they do not fit."""
     path = where(page.path.stem, root, oldest=True)
     if not (file := _load(path, root)):
         return None
@@ -124,7 +124,7 @@ def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str
 
 
 def _load(path: Path, root: Path) -> _File | None:
-    """Return the contents of a file; None if it is missing. ValueError if it is damaged or was changed by hand."""
+    """Return the contents of a file; None without it. Raises ValueError if it is damaged or was changed by hand."""
     if not path.exists():
         return None
     try:
@@ -141,7 +141,7 @@ def _load(path: Path, root: Path) -> _File | None:
 
 
 def write(page: Page, root: Path, recording: Recording, oldest: Container[str] | None = None) -> Path:
-    """Write a recording to its file; the same outputs give the same text. OSError if it cannot be written.
+    """Write a recording to its file; the same outputs give the same text. Raises OSError if it cannot be written.
 
     oldest: the cells that differ under the oldest JAX, if the recording is of that.
     """

@@ -83,8 +83,7 @@ def write_root_page(folder: Path) -> None:
 
 
 def write_for_search_engines(folder: Path) -> None:
-    """Write sitemap.xml and 404.html into `folder`, which has one folder per edition; if the book has no address, write
-    neither."""
+    """Write sitemap.xml and 404.html into `folder`, above the editions; neither if the book has no address."""
     base = address()
     for name in ("sitemap.xml", "404.html"):
         if not base:

@@ -13,7 +13,7 @@ _words = functools.cache(tomllib.loads)  # a chapter's exercises share them
 
 
 def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: dict[str, dict[str, str]]) -> str:
-    """Return the Markdown between `% exercise: name` and `% end exercise`. ValueError names what the lesson lacks."""
+    """Return the Markdown between `% exercise: name` and `% end exercise`. Raises ValueError if a part is missing."""
     blanks, solved = root / "lessons" / chapter / "exercises.py", root / "solutions" / f"{chapter}.py"
     for path in (blanks, solved):
         if not path.exists() or name not in functions(path):

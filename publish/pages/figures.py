@@ -89,7 +89,7 @@ def upright(markup: str) -> str:
 
 
 def captioned(markup: str, data: dict, page: str, cell: str, number: int, edition: str) -> str:
-    """Return a picture with number, caption and its own address, `#fig-cell-name`, the same in all editions.
+    """Return a picture with number, caption and address, `#fig-CELL`; unchanged without data or chapter.
 
     data    the picture's own data
     number  its number among the pictures of the page

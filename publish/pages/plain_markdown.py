@@ -20,7 +20,7 @@ class Links:
         self.titles, self.pages, self.here = titles, pages, here
 
     def to(self, target: str, text: str | None = None) -> str:
-        """Return a Markdown link to a label or a page. ValueError for an unknown target."""
+        """Return a Markdown link to a label or a page. Raises ValueError for an unknown target."""
         if target not in self.titles:
             raise ValueError(f"{self.here}: no page or label is called “{target}”")
         if target not in self.pages:
@@ -32,7 +32,7 @@ class Links:
 def plain(text: str, links: Links, names: dict[str, str]) -> str:
     """Return plain Markdown for one Markdown cell. names: by directive, the title of a box that has none.
 
-    ValueError for an unknown directive or role.
+    Raises ValueError for an unknown directive or role.
     """
     out, lines, i = [], text.split("\n"), 0
     while i < len(lines):

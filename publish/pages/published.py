@@ -26,7 +26,7 @@ BRANCH = "site-{}"  # of the repository: what was built of a version, from which
 
 
 def version() -> str:
-    """Return stable, dev, or empty if the book is not one of several versions. ValueError for any other word."""
+    """Return stable, dev, or empty if the book is not one of several versions. Raises ValueError for any other word."""
     name = os.environ.get("BOOK_VERSION", "")
     if name not in ("", *VERSIONS):
         raise ValueError(f"BOOK_VERSION is “{name}”: give {' or '.join(VERSIONS)}")
@@ -34,7 +34,7 @@ def version() -> str:
 
 
 def address() -> str:
-    """Return this version's address, the folder above the editions; empty if not set. ValueError if invalid."""
+    """Return this version's address, the folder above the editions; empty if not set. Raises ValueError if invalid."""
     site = os.environ.get("BOOK_SITE", "").rstrip("/")
     if site and not (urlsplit(site).scheme in ("https", "http") and urlsplit(site).netloc):
         raise ValueError(f"BOOK_SITE is “{site}”: give the address of the site, https://…")
@@ -68,7 +68,7 @@ class Repository:
 
 
 def repository(root: Path = ROOT) -> Repository:
-    """Return the address from the environment (`BOOK_…`), else from _config.yml. ValueError if it is not one."""
+    """Return the address from the environment (`BOOK_…`), else from _config.yml. Raises ValueError if it is not one."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8")) if (root / "_config.yml").exists() else {}
     configured = (config or {}).get("repository") or {}
     url = (

@@ -1,6 +1,6 @@
 """python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed] [--later]: write one edition.
 
-It uses Jupyter Book. There is one process per edition, because Sphinx's message catalogues belong to the whole
+Jupyter Book writes it, in one process per edition, because Sphinx's message catalogues belong to the whole
 process; it ends when process PARENT does. With --later, it leaves the processor to the edition that was started first.
 """
 

@@ -53,7 +53,7 @@ def order(root: Path = ROOT) -> list[tuple[str, str]]:
 
 
 def read(html: Path, edition: str, name: str, part: str = "") -> Article:
-    """Read one built page, `HTML/EDITION/NAME.html`. OSError if it is missing, ValueError without an article."""
+    """Read one built page, `HTML/EDITION/NAME.html`. Raises OSError if it is missing, ValueError without an article."""
     text = (html / edition / f"{name}.html").read_text("utf-8")
     match = re.search(r"<article\b.*?</article>", text, re.S)
     if not match:

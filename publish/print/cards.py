@@ -30,7 +30,7 @@ h1 {{ font-size: 52px; line-height: 1.25; margin: 0 0 auto; overflow-wrap: break
 
 
 def write(book: Book, build: Path) -> list[Path]:
-    """Write `BUILD/html/EDITION/cards/PAGE.png` for each chapter and index. RuntimeError if they cannot be drawn."""
+    """Write `BUILD/html/EDITION/cards/PAGE.png` for each chapter and index. Raises RuntimeError if Chromium fails."""
     chromium = paper.usable(book)
     with ThreadPoolExecutor(max_workers=2) as pool, tempfile.TemporaryDirectory(prefix="cards-") as scratch:
         folder = build / "html" / book.edition / FOLDER
@@ -67,7 +67,7 @@ def _page(book: Book, number: str, title: str, picture: Element) -> str:
 
 
 def _draw(chromium: str, page: str, folder: Path) -> bytes:
-    """Return the PNG of a page. RuntimeError if Chromium makes none."""
+    """Return the PNG of a page. Raises RuntimeError if Chromium makes none."""
     source, made = folder / "card.xhtml", folder / "card.png"
     files.write(source, page)
     command = [chromium, *paper.FLAGS, f"--user-data-dir={folder / 'profile'}", "--hide-scrollbars"]

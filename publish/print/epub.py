@@ -23,7 +23,7 @@ _CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
 
 
 def write(book: Book, build: Path) -> tuple[Path, str]:
-    """Write `BUILD/one-program-many-devices-VERSION-EDITION.epub`: the same bytes for the same pages and time."""
+    """Write `BUILD/one-program-many-devices-VERSION-EDITION.epub`, reproducibly; return its path and page count."""
     done = build / filename(book.edition, "epub")
     files.write_bytes(done, packed(contained(book)))
     return done, f"{len(book.articles)} pages"
@@ -40,7 +40,7 @@ def packed(content: dict[str, str]) -> bytes:
 
 
 def contained(book: Book) -> dict[str, str]:
-    """Map the path of each file in the EPUB → its text."""
+    """Map the path of each file in the EPUB to its text."""
     where = {id: article.name for id, article in places(book.articles).items()}
     pages = {"cover": front.cover(book), **{a.name: a.body for a in book.articles}}
     made = {"META-INF/container.xml": _CONTAINER, "book/package.opf": _package(book, pages)}

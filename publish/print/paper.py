@@ -38,7 +38,7 @@ def executable() -> str | None:
 def write(book: Book, build: Path) -> tuple[Path, str]:
     """Write `BUILD/one-program-many-devices-VERSION-EDITION.pdf`; return its path and the number of its pages.
 
-    RuntimeError if Chromium or Chinese fonts are missing, or if Chromium fails.
+    Raises RuntimeError if Chromium or Chinese fonts are missing, or if Chromium fails.
     """
     chromium = usable(book)
     done, numbers = build / filename(book.edition, "pdf"), {}
@@ -62,7 +62,7 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
 
 
 def usable(book: Book) -> str:
-    """Return the Chromium for printing and drawing cards. RuntimeError if it or Chinese fonts are missing."""
+    """Return the path of Chromium. Raises RuntimeError without it or, for Chinese, without Chinese fonts."""
     chromium = executable()
     if not chromium:
         raise RuntimeError("Chromium, which prints the PDF, is not installed: install Debian's package `chromium`")
@@ -152,7 +152,7 @@ def _chinese_fonts() -> bool:
 
 
 def _print(chromium: str, source: Path, made: Path) -> None:
-    """Print once. RuntimeError with Chromium's last line if there is no PDF afterwards."""
+    """Print once. Raises RuntimeError with Chromium's last line if there is no PDF afterwards."""
     command = [chromium, *FLAGS, f"--user-data-dir={made.parent / 'profile'}", "--generate-pdf-document-outline"]
     command += [f"--print-to-pdf={made}", source.as_uri()]
     made.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ def _print(chromium: str, source: Path, made: Path) -> None:
 
 
 def run(command: list[str], limit: float) -> str:
-    """Run a Chromium command and return its output; no process is left. TimeoutExpired after `limit` seconds."""
+    """Run a Chromium command and return its output; no process is left. Raises TimeoutExpired after `limit` seconds."""
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ _SCRIPTS = re.compile(r"<script\b[^>]*>.*?</script>", re.S)
 def write(build: Path, editions: list[str]) -> Path:
     """Write `BUILD/one-program-many-devices-VERSION-site.zip`, whose name lists the editions unless it has all.
 
-    RuntimeError for a link that leads nowhere once the zip is on a different disk.
+    Raises RuntimeError for a link that leads nowhere once the zip is on a different disk.
     """
     content = gathered(build / "html", editions)
     for line in dangling(content):
@@ -34,7 +34,7 @@ def write(build: Path, editions: list[str]) -> Path:
 
 
 def gathered(html: Path, editions: list[str]) -> dict[str, bytes]:
-    """Map each path in the site → its content. Links of the language switch lead only to editions that exist."""
+    """Map each path in the site to its content. Links of the language switch lead only to editions that exist."""
     paths = [p for p in html.iterdir() if p.is_file()]
     paths += [p for edition in editions for p in (html / edition).rglob("*") if p.is_file()]
     paths = [p for p in paths if not any(part.startswith(".") for part in p.relative_to(html).parts)]

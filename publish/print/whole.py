@@ -54,7 +54,7 @@ def made_at() -> int:
 
 
 def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book:
-    """Return the book made of these (part, page), from `HTML/EDITION/`. OSError or ValueError if a page is missing."""
+    """Return the book of (part, page), from `HTML/EDITION/`. Raises OSError or ValueError if a page is missing."""
     ui = terms.ui_in(edition)
     contents = [articles.read(html, edition, name, part) for part, name in pages]
     solutions = _fold(contents, ui)

@@ -1,6 +1,6 @@
-"""python apart.py PROGRAM …: run a program and write what it prints to a file that
-is named after the process, PROCESS.out, because Gloo writes into the lines of
-standard output, piece by piece."""
+"""python apart.py PROGRAM …: run a program and write what it prints to PROCESS.out.
+
+Standard output would mix the lines: Gloo writes into them, piece by piece."""
 
 import os
 import runpy

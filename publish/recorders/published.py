@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 def rows() -> dict[str, Row]:
-    """Return all of these lines, each with a key."""
+    """Return those lines of the READMEs, each with a key."""
     every = []
     for mesh, first in (((1, 8, 2), 73), ((2, 8, 1), 90)):
         cells = [(b, n) for b in (8, 16, 32) for n in (2048, 4096, 8192)] + [(64, 2048), (64, 4096), (128, 2048)]
@@ -141,7 +141,7 @@ def _function(theirs, mesh, config, kind, batch, weights, state) -> tuple[Any, t
 
 
 def compiled(checkout, texts, key, row):
-    """Return a compiled program's text, and its slice and mesh; compile it if it is not in `texts`."""
+    """Return a program's compiled text, slice and mesh, cached in `texts`. Raises RuntimeError if none."""
     kept, where = texts / f"{key}.hlo.gz", texts / f"{key}.json"
     if not kept.exists():
         on, mesh, function, arguments = program(checkout, *row[:-1])
@@ -156,7 +156,7 @@ def compiled(checkout, texts, key, row):
 
 
 def figures(hlo, where):
-    """Return seconds, the three alone and by the schedule, and what had no figure, with how it was counted."""
+    """Return the seconds of a step and of its parts, those with the compiler's cycles, and what has no figure."""
     by_number = {device.id: device for device in pods.devices(where["slice"])}
     laid = np.array([by_number[i] for i in where["ids"]], dtype=object).reshape([*where["axes"].values()])
     mesh, has = Mesh(laid, tuple(where["axes"])), chip(slice_of(where["slice"]).generation.chip)

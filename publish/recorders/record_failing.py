@@ -69,7 +69,7 @@ def gpu_box(way: str) -> tuple[int, str]:
 
 
 def tried(once: Try, way: str, times: int) -> dict[str, Any]:
-    """Try a way to fail so many times, and return the results. SystemExit if a process is left."""
+    """Try a way to fail so many times, and return the results. Raises SystemExit if a process is left."""
     seconds, codes, named = [], [], 0
     for _ in range(times):
         began = time.monotonic()

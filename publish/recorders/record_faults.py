@@ -1,5 +1,4 @@
-"""Record how chapter 12's faults go with JAX's default timeouts instead of ours, and how long they take: recorded.json,
-in twenty minutes; nothing else should run."""
+"""Record how chapter 12's faults end by JAX's timeouts: recorded.json. Twenty minutes; nothing else should run."""
 
 import os
 import signal

@@ -68,8 +68,7 @@ def seconds(step, tokens, first, w, cache):
 
 
 def row(s, mesh, w, way, int8, batch, room, prompt):
-    """Measure one step: `prompt` tokens of each of `batch` sequences, the last of them at the end of a cache with
-    `room` positions."""
+    """Measure one step: `prompt` tokens of each of `batch` sequences, at the end of a cache with `room` positions."""
     cache = empty(s, batch, room, int8, jnp.bfloat16)
     step = program(s, mesh, "heads", int8)
     if way == "turned":  # the cache in the other order, its sizes the same

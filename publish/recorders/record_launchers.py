@@ -1,7 +1,7 @@
-"""Record chapter 14's launchers: five programs of chapter 10 under each, what JAX takes from each launcher's variables,
-and what goes wrong: launched.json, in ten minutes.
+"""Record chapter 14's launchers: launched.json, in ten minutes.
 
-    record_launchers.py [programs] [assumed] [faults]
+record_launchers.py [programs] [assumed] [faults]: five programs of chapter 10 under each launcher, what JAX takes from
+each launcher's variables, and what goes wrong; without arguments, all three.
 """
 
 import contextlib

@@ -103,7 +103,7 @@ class Slurm:
         return subprocess.Popen([*enter, *map(str, command)], env=whole, start_new_session=True, **output)
 
     def submit(self, *command: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> int:
-        """Run `sbatch` with these arguments and return the job's number. RuntimeError with sbatch's message."""
+        """Run `sbatch` with these arguments and return the job's number. Raises RuntimeError with sbatch's message."""
         done = self.run("sbatch", "--parsable", *command, env=env)
         if done.returncode:
             raise RuntimeError(done.stderr.strip())
@@ -115,7 +115,7 @@ class Slurm:
         return dict(part.split("=", 1) for part in line.split() if "=" in part)
 
     def wait(self, number: int, seconds: float = 600.0) -> dict[str, str]:
-        """Wait until a job has ended and return its `job`. TimeoutError, with its state, after `seconds`."""
+        """Wait until a job has ended and return its `job`. Raises TimeoutError, with its state, after `seconds`."""
         end = time.monotonic() + seconds
         while (job := self.job(number)).get("JobState") not in ENDED:
             if time.monotonic() > end:
@@ -141,7 +141,7 @@ def cluster(hosts: int = 1, grace: int = 30) -> Iterator[Slurm]:
     """Yield a Slurm with all nodes idle: two on one host (node0, node1) or, if `hosts` > 1, one per host (host0, …).
 
     grace: seconds from the signal that announces a job's preemption to its end. The Slurm ends with the block.
-    PermissionError if none can run here, RuntimeError if a daemon does not start; each in one sentence.
+    Raises PermissionError if none can run here, RuntimeError if a daemon does not start; each in one sentence.
     """
     if reason := why_not():
         raise PermissionError(reason)
@@ -221,7 +221,7 @@ def _keep(host: int, folder: Path, script: str) -> Iterator[int]:
 
 
 def _wait_until_idle(slurm: Slurm) -> None:
-    """Wait until all nodes are idle. RuntimeError with their states if they are not idle in time."""
+    """Wait until all nodes are idle. Raises RuntimeError with their states if they are not idle in time."""
     end = time.monotonic() + START
     while (states := slurm.run("sinfo", "-h", "-N", "-p", "main", "-o", "%t").stdout.split()) != ["idle"] * len(
         slurm.nodes

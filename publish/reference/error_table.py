@@ -32,7 +32,7 @@ class ShownError:
 
     @property
     def text(self) -> str:
-        """Join the text into one line, as it was before wrapping."""
+        """Return the message in one line, as it was before wrapping."""
         return " ".join(self.lines)
 
     @property

@@ -22,7 +22,7 @@ MAKERS: dict[str, Callable[[Edition], Iterator[str]]] = {
 
 
 def fill(sources: list[Source]) -> None:
-    """Fill the pages of one edition. ValueError for an unknown line."""
+    """Fill the pages of one edition. Raises ValueError for an unknown line."""
     if not any(LINE.search(source.text) for source in sources):
         return
     for source in sources:

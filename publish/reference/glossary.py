@@ -21,7 +21,7 @@ class Term:
 
 
 def entries() -> list[Term]:
-    """Return the terms in the order of their English names. ValueError for one without Chinese."""
+    """Return the terms in the order of their English names. Raises ValueError for one without Chinese."""
     known = {row["en"]: row for row in terms.terms()["glossary"]}
     result = []
     for en, row in places.read(FILE).items():

@@ -61,14 +61,14 @@ class Edition:
         return terms.traditional(text) if self.name == "zh-Hant" else text
 
     def chapter(self, label: str) -> int:
-        """Return the chapter that contains a label. ValueError if none does."""
+        """Return the chapter that contains a label. Raises ValueError if none does."""
         for source in self.sources:
             if label in source.page.labels and (match := chapters.NAME.fullmatch(source.name)):
                 return int(match[1])
         raise ValueError(f"no chapter has the label `{label}`")
 
     def link(self, label: str, title: str = "") -> str:
-        """Return a link to a label, with its own title or a different text. ValueError for an unknown label."""
+        """Return a link to a label, with its own title or a different text. Raises ValueError for an unknown label."""
         if label not in self.titles:
             raise ValueError(f"no page has the label `{label}`")
         title = re.sub(r"[`*]", "", title or self.titles[label]).replace("<", "‹").replace(">", "›")
@@ -101,7 +101,7 @@ class Edition:
 
 
 def read(path: Path) -> dict:
-    """Return a TOML file of the book. ValueError, naming it, if it cannot be read."""
+    """Return a TOML file of the book. Raises ValueError, naming it, if it cannot be read."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

@@ -18,7 +18,7 @@ _FIELDS = re.compile(r"(\w[\w.*, ]*?) {2,}(\S.*)")
 
 @dataclass(frozen=True)
 class Entry:
-    """A public name of a module: dotted name, kind, signature, docstring."""
+    """A public name of a module. name: with dots. doc: the docstring, "" for a constant."""
 
     name: str
     signature: str

@@ -27,7 +27,7 @@ def used(edition: Edition) -> Uses:
 
 @functools.cache
 def _of_page(path: Path, text: str) -> list[tuple[str, str]]:
-    """Yield names with the label of a section, in the order of the page. All cells of a page share their imports."""
+    """Return names with the label of a section, in the order of the page. All cells of a page share their imports."""
     page, names = read_page(path), []
     pieces = [(cell.first, cell.body, cell.kind == "program") for cell in page.cells]
     blanks = ROOT / "lessons" / page.path.stem / "exercises.py"

@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff]{2,}")
 
 
 def write(folder: Path, pages: list[str]) -> None:
-    """Write FOLDER/_static/search_index.js from FOLDER/PAGE.html. OSError if that fails."""
+    """Write FOLDER/_static/search_index.js from FOLDER/PAGE.html. Raises OSError if that fails."""
     texts = {page: (folder / f"{page}.html").read_text("utf-8") for page in pages}
     by_page = {page: [*sections(text)] for page, text in texts.items()}
     for page, rows in by_page.items():

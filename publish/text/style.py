@@ -1,8 +1,7 @@
-"""python -m publish.text.style [WHERE…]: find faults that a program can find in the Chinese of pages and messages, and
-in the English of pages.
+"""python -m publish.text.style [WHERE…]: find faults of style in the Chinese of pages and messages, and pages' English.
 
-Prints the place and the sentence for everything that book/style.toml forbids, for punctuation that is not Chinese, and
-for terms that an edition does not use. WHERE: only paths that begin with this, such as book/zh-Hans/ch03 or
+Place and sentence are printed for everything that book/style.toml forbids, for punctuation that is not Chinese, and for
+terms that an edition does not use. WHERE: only paths that begin with this, such as book/zh-Hans/ch03 or
 lessons/ch03. The exit status is 1 if anything is found.
 """
 

@@ -27,10 +27,7 @@ LOOKS = (trees.other_kind, trees.names, trees.elements, trees.dtype, trees.spell
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong value in one process and one case, together with all other values.
-
-    difference  its first difference
-    """
+    """A wrong value in one process and one case, with all other values. difference: its first difference."""
 
     spec: Spec
     answers: Seen
