@@ -50,9 +50,8 @@ def choices(of: Model, on: str) -> list[Choice]:
     slice_ = slice_of(on)
     made = [_choice(of, slice_, *each) for each in _meshes(slice_) if not refused(of, slice_, _sizes(*each))]
     if not made:
-        raise ValueError(
-            f"no layout on {on} divides {counted(of.rows, 'sequence')} and a width of {of.width}: {_left_out(of, slice_)}"
-        )
+        rows, why = counted(of.rows, "sequence"), _left_out(of, slice_)
+        raise ValueError(f"no layout on {on} divides {rows} and a width of {of.width}: {why}")
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
         why = f" (left out: {left_out})" if (left_out := _left_out(of, slice_)) else ""
