@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from jax.experimental.layout import Layout
+from jax.experimental.layout import Format, Layout
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -118,8 +118,9 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
 
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
+    given = [_layout(leaf) for leaf in leaves]
     leaves = [_placed(leaf, mesh) for leaf in leaves]
-    layouts = _layouts(flat, leaves)
+    layouts = _layouts(flat, leaves, given)
     return Traced(name, name, slice_, mesh, traced.jaxpr, leaves, donated, flat, layouts, _source(function))
 
 
@@ -216,19 +217,42 @@ def versions(platform: str = "tpu") -> dict[str, str]:
     return {"jax": jax.__version__, name: version(name)}
 
 
-def _layouts(flat: Callable[..., Any], leaves: list[Any]) -> list[list[Any]]:
-    """Return the memory layouts that the jit asks for, of the arguments and of the results; [] if it asks for none.
+def _layouts(flat: Callable[..., Any], leaves: list[Any], given: list[Any]) -> list[list[Any]]:
+    """Return the memory layouts of the arguments and of the results that the jit asks for; [] if there are none.
 
-    Each is None, "auto", or [dimensions from major to minor, tiling]. `jax.export` does not write them.
+    given: layouts of the leaves, where the jit asks for none. Each result is None, "auto", or [dimensions from major to
+    minor, tiling]. `jax.export` does not write them.
     """
     try:
         (call,) = jax.make_jaxpr(flat)(*leaves).eqns
     except ValueError:  # not a single jit, or one with compiler options: `exported` reports these
         return []
-    both = [call.params.get(name) or () for name in ("in_layouts", "out_layouts")]
-    if all(layout is None for layouts in both for layout in layouts):
+    asked, results = (call.params.get(name) or () for name in ("in_layouts", "out_layouts"))
+    into = [_agreed(*pair) for pair in zip(asked or [None] * len(given), given, strict=True)]
+    if all(layout is None for layout in (*into, *results)):
         return []
-    return [[_written(layout) for layout in layouts] for layouts in both]
+    return [[_written(layout) for layout in layouts] for layouts in (into, results)]
+
+
+def _layout(leaf: Any) -> Any:
+    """Return the memory layout that a ShapeDtypeStruct has from a Format; None for any other leaf."""
+    return leaf.format.layout if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.sharding is not None else None
+
+
+def _agreed(asked: Any, given: Any) -> Any:
+    """Return the layout of an argument: the one that the jit asks for or, if it asks for none, the argument's own.
+
+    As in JAX, one without tiling leaves the tiling open, and it is a mistake if they differ.
+    """
+    if asked is None or given is None:
+        return given if asked is None else asked
+    fits = asked is not Layout.AUTO and not asked.tiling and asked.major_to_minor == given.major_to_minor
+    if not fits and asked != given:
+        raise Mistake(
+            f"an argument and the jit have different memory layouts, {given} and {asked}: give a Format to only one of "
+            "them"
+        )
+    return asked
 
 
 def _written(layout: Any) -> Any:
@@ -289,9 +313,9 @@ def _kind(leaf: Any) -> tuple[Any, Any] | None:
 
 
 def _placed(leaf: Any, mesh: Any) -> Any:
-    """Turn a leaf into a ShapeDtypeStruct on the mesh; replicated, if it has no sharding there."""
+    """Turn a leaf into a ShapeDtypeStruct on the mesh, without a layout; replicated, if it has no sharding there."""
     if isinstance(getattr(leaf, "sharding", None), NamedSharding):
-        return leaf
+        return leaf if _layout(leaf) is None else leaf.update(sharding=Format(None, leaf.sharding))
     shape, dtype = _kind(leaf) or ((), None)  # `_dynamic` has left out what is not a value
     weak = getattr(leaf, "weak_type", isinstance(leaf, bool | int | float | complex))
     return jax.ShapeDtypeStruct(shape, dtype, weak_type=weak, sharding=NamedSharding(mesh, P()))

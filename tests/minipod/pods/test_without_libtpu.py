@@ -122,6 +122,20 @@ def test_memory_layouts_reach_the_compiler_and_the_digest_without_which_a_record
     assert ready.input_formats[0][0].layout.major_to_minor == (0, 2, 1)
 
 
+def test_a_memory_layout_of_an_argument_counts_as_one_that_the_jit_asks_for_and_must_not_contradict_it():
+    where = NamedSharding(pods.mesh("v5e:2x2", data=4), P("data"))
+    turned, auto = Format(Layout((1, 0)), where), Format(Layout.AUTO, where)
+    plain, laid = (jax.ShapeDtypeStruct((8, 4), "float32", sharding=of) for of in (where, turned))
+    by_jit = compiler.trace(jax.jit(jnp.tanh, in_shardings=turned), plain)
+    by_argument = compiler.trace(jax.jit(jnp.tanh), laid)
+    assert by_jit.layouts == by_argument.layouts == [[[(1, 0), None]], [None]]
+    assert recorded.digest(by_jit) == recorded.digest(by_argument) and by_argument.exported()
+    assert compiler.trace(jax.jit(jnp.tanh, in_shardings=turned), laid).layouts == by_jit.layouts
+    for other in (auto, Format(Layout((0, 1)), where)):
+        with pytest.raises(ValueError, match="an argument and the jit have different memory layouts, Layout.*: give a"):
+            compiler.trace(jax.jit(jnp.tanh, in_shardings=other), laid)
+
+
 def test_a_digest_is_the_same_in_every_process_and_another_of_another_program():
     """JAX 0.10 prints a policy's names as a set, which each process orders by its own seed."""
     program = """if True:
