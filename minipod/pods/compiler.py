@@ -94,7 +94,7 @@ class Traced:
             return bytes(made(*self.leaves).serialize())
         except Exception as error:
             why = _CALLS_BACK if "python_callback" in str(error) else _sentence(str(error))
-            raise RuntimeError(f"{self.name} does not compile for {self.on}: {why}") from error
+            raise RuntimeError(f"{self.name} cannot be exported for {self.on}: {why}") from error
 
 
 def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Traced:
@@ -161,7 +161,7 @@ class Child:
             "donated": traced.donated,
             "layouts": traced.layouts,
         }
-        return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing)
+        return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing, ": minipod plan has --limit")
 
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
         """Let the child compile the program `name` of a file, by `compile_process.of_file`. Raises the errors of `ask`.
@@ -181,7 +181,7 @@ class Child:
         what: str,
         limit: float,
         tell: Callable[[dict[str, Any]], None],
-        advice: str = "",
+        advice: str,
     ) -> dict[str, Any]:
         end = time.monotonic() + limit
         try:
@@ -194,7 +194,7 @@ class Child:
             raise RuntimeError(_death(code, self._stderr.read().decode(errors="replace"), what)) from None
         except TimeoutError:
             self.end()
-            raise TimeoutError(f"{what} took more than {limit:g} s{advice}") from None
+            raise TimeoutError(f"compiling {what} took more than {limit:g} s{advice}") from None
         if "error" in answer:
             raise RuntimeError(f"{what.replace(' for ', ' does not compile for ')}: {_sentence(answer['error'])}")
         return answer
@@ -291,7 +291,8 @@ def _dynamic(
             expected = next(wanted, None)
     if expected is not None:
         raise Mistake(
-            "the static arguments of this jit look like its other arguments: compile its file with minipod plan"
+            "it is not clear which of the arguments are static arguments of the jit: give the function's file to "
+            "minipod plan"
         )
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
@@ -309,7 +310,8 @@ def _kind(leaf: Any) -> tuple[Any, Any] | None:
         aval: Any = jax.typeof(leaf) if not isinstance(leaf, jax.ShapeDtypeStruct) else leaf
     except TypeError:
         return None
-    return aval.shape, aval.dtype
+    extended = jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended)
+    return aval.shape, aval.dtype if extended else jax.dtypes.canonicalize_dtype(aval.dtype)
 
 
 def _placed(leaf: Any, mesh: Any) -> Any:
@@ -340,15 +342,18 @@ def _nothing(_: object) -> None:
 def _death(code: int, stderr: str, what: str) -> str:
     """Return why the child died, in one sentence, from its exit code and what libtpu printed."""
     if "lockfile" in stderr:
-        return "another process holds libtpu and does not share it: end that process, or remove /tmp/libtpu_lockfile"
+        return (
+            "libtpu cannot lock /tmp/libtpu_lockfile, because another process holds it or the file is another user's: "
+            "end that process, or remove the file"
+        )
     lines = [line for line in stderr.splitlines() if re.search(r"Check fail|^F\d{4}|^\w*Error: ", line)]
     if code == -signal.SIGKILL:
-        why = "it was killed, which the system does when memory runs out"
+        why = "it was killed, perhaps because memory ran out"
     elif lines:
         why = _sentence(lines[-1])
     else:
         why = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-    return f"the compiler crashed while compiling {what}: {why}"
+    return f"the process that compiles {what} ended: {why}"
 
 
 _VMEM = re.compile(r"allocating on stack for %?([\w.-]+) =.*?with size (\S+) and limit (\S+) exceeded", re.S)
