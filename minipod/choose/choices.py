@@ -119,8 +119,9 @@ def summary(of: Model, first: Choice, on: str) -> str:
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
     without = f"Left out: {left_out}.\n" if (left_out := _left_out(of, slice_of(on))) else ""
     return (
-        f"Assumptions: {of.layers} layers of width {of.width}; Adam in f32; arithmetic in bf16, "
-        f"in which weights and gradients are sent; layers recomputed in the backward pass; each device at its peak.\n"
+        f"Assumptions: {counted(of.layers, 'layer')} of width {of.width}; Adam in f32; arithmetic in bf16, in which "
+        f"weights and gradients are sent; layers {'' if of.again else 'not '}recomputed in the backward pass; each "
+        "device at its peak.\n"
         f"{without}{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
         "Compared with more than 40 compiled plans, arithmetic is within 2 %, and bytes sent are within 7 %, except "

@@ -175,7 +175,7 @@ def _sentence(result: "Result") -> str:
         "hung": f"was still running after {round(result.seconds, 1):g} s{at}",
         "left": f"was still running when another process had ended{at}",
         "died": f"ended unexpectedly: {result.text}",
-        "struck": "was struck by a fault",
+        "struck": "was struck by its fault",
         "printed": f"printed more than {result.text} and was ended",
         "memory": f"used more than {result.text} of memory and was ended",
         "raised": f"raised outside of the test: {result.text}",

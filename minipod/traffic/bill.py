@@ -54,7 +54,8 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     collective that cannot be read, and if the mesh has a different number of devices.
     """
     if not isinstance(hlo_text, str):
-        raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}: give its .as_text()")
+        advice = ": give its .as_text()" if hasattr(hlo_text, "as_text") else ""
+        raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}{advice}")
     program = text.parse(hlo_text)
     shape = None if mesh is None else dict(mesh.shape)
     devices = program.replicas * program.partitions
@@ -139,7 +140,9 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
 def times_of(c: Collective, so: str) -> int:
     """Return how often a collective runs. If unknown, raises ValueError with a message that ends in `so`."""
     if c.times is None:
-        raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
+        raise ValueError(
+            f"a loop around this {c.op} of {counted(c.bytes, 'byte')} runs an unknown number of times: {so}"
+        )
     return c.times
 
 
