@@ -56,8 +56,9 @@ def choices(of: Model, on: str) -> list[Choice]:
         least = min(made, key=lambda choice: choice.held)
         why = f" (left out: {left_out})" if (left_out := _left_out(of, slice_)) else ""
         raise ValueError(
-            f"{of.params:.3g} parameters do not fit on {on} in any layout{why}: even {least.name}, data={least.data},"
-            f"model={least.model}, needs about {least.held / 1e9:,.1f} GB, and a device has {least.room / 1e9:,.1f} GB"
+            f"{of.params:.3g} parameters do not fit on {on} in any layout of data, fsdp and tensor{why}: even "
+            f"{least.name}, data={least.data},model={least.model}, needs about {least.held / 1e9:,.1f} GB, "
+            f"and a device has {least.room / 1e9:,.1f} GB"
         )
     return sorted(made, key=lambda choice: ((True, None, False).index(choice.fits), choice.seconds.least))
 

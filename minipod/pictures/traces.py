@@ -80,7 +80,7 @@ class Trace:
         """
         if len(holds) != self.devices or any(len(cells) > CELLS for cells in holds):
             raise ValueError(
-                f"a step needs a list for each of {counted(self.devices, 'device')}, of at most {CELLS} cells"
+                f"a step needs {counted(self.devices, 'list')}, one per device, of at most {CELLS} cells each"
             )
         if len(self.steps) == STEPS:
             raise ValueError(f"more than {STEPS} steps cannot be shown")
