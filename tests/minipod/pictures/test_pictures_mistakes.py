@@ -69,7 +69,7 @@ MISTAKES = [
     (lambda: pictures.schedule([["G0"]]), ValueError, '\'G0\' is not a label: write "F3", "B3" or "F3b"'),
     (lambda: pictures.schedule([["F0"] * 17]), ValueError, "17 stages and 1 tick cannot be drawn: up to 16 and 64"),
     # player
-    (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "each of 2 devices"),
+    (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "2 lists, one per device"),
     (lambda: pictures.Trace(1).step("a", [["1"]], [pictures.Move(0, 1)]), ValueError, "devices 0 to 0"),
     (lambda: pictures.play(pictures.Trace(2)), ValueError, "note one first"),
     (lambda: pictures.play("abc"), TypeError, "a table of ticks"),
