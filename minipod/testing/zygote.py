@@ -33,7 +33,7 @@ GIVE_UP = "give up"  # said in place of a test's name
 WHY = "why"  # said in place of a question's number, before the process ends because of an error
 ENDING = 10.0  # seconds to end a test that was given up, and to say where its processes were
 COUNT = "--xla_force_host_platform_device_count"
-ONCE_MORE = "its name must be the same each time, and the file must be importable twice"
+ONCE_MORE = "its name must be the same each time"
 
 
 class Lost(RuntimeError):
@@ -162,8 +162,8 @@ def _results(answer: Any) -> Any:
     return [forked.Result(**result) for result in answer] if isinstance(answer, list) else answer
 
 
-def _serve(tests: Tests, asks: int, answers: int) -> None:
-    """Run each test that is named and answer with its outcome, until None is named."""
+def _serve(tests: Tests, asks: int, answers: int, lacking: str = "") -> None:
+    """Run each test that is named and answer with its outcome, until None is named. lacking: why one may be missing."""
     reader = json_lines.Reader(asks)
     early: list[Any] = []
 
@@ -183,7 +183,7 @@ def _serve(tests: Tests, asks: int, answers: int) -> None:
             answer = (
                 _run(*known)
                 if known
-                else f"{name} was not found when its file was collected again, in a new process: {ONCE_MORE}"
+                else f"{name} was not found when its file was collected again, in a new process: {lacking or ONCE_MORE}"
             )
             json_lines.write(answers, [number, answer])
 
@@ -195,9 +195,9 @@ def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
             continue
         pid = processes.fork()
         if pid == 0:
-            tests = in_process.collected(session, file)
+            tests, error = in_process.collected(session, file)
             json_lines.write(answers, [number, file])
-            return _serve(tests, asks, answers)
+            return _serve(tests, asks, answers, error)
         os.waitpid(pid, 0)
         json_lines.write(answers, [None, ENDED])  # to whatever was asked
 

@@ -214,6 +214,22 @@ def test_two(n): assert jax.device_count() == 2
     assert "the process that collected test_it.py again has ended" in printed
 
 
+def test_a_file_that_cannot_be_imported_twice_says_why(tmp_path):
+    (tmp_path / "test_constants.py").write_text("import jax.numpy as jnp\nX = jnp.ones(3)\n")
+    tests = """
+with open("times", "a+") as file:
+    file.write("x")
+    if file.tell() == 2:
+        raise RuntimeError("the port is in use")
+
+@pytest.mark.devices(2)
+def test_two(): pass
+"""
+    printed, outcomes = run(tmp_path, tests, str(tmp_path / "test_constants.py"))
+    assert outcomes == {"test_two": "FAILED"}, printed
+    assert "test_two was not found when its file was collected again, in a new process: RuntimeError: the" in printed
+
+
 @pytest.mark.long
 def test_where_nothing_can_be_forked_a_cluster_is_skipped_with_the_reason_and_the_others_run(tmp_path):
     (tmp_path / "conftest.py").write_text("import os\ndel os.fork\n")
