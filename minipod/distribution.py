@@ -12,7 +12,11 @@ class Missing(ImportError):
     """Raised if packages of an extra are missing; the message names them."""
 
     def __init__(self, extra: str) -> None:
-        super().__init__(f"{extra} need packages that are not installed: `pip install {' '.join(missing(extra))}`")
+        packages = missing(extra)
+        install = (
+            f"`pip install {' '.join(packages)}`" if packages else f"install minipod with its extra, {NAME}[{extra}]"
+        )
+        super().__init__(f"{extra} need packages that are not installed: {install}")
 
 
 def version() -> str:

@@ -32,6 +32,7 @@ import atexit
 import functools
 import hashlib
 import itertools
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -47,6 +48,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _TURN = 0.2  # seconds between two looks at whether a missing process has finished
 _GLANCE, _ANSWER = 0.05, 5.0  # seconds that the coordinator has to answer: in between, and for the message
 _calls = itertools.count(1)
+_GONE = ("has finished", "has ended with ")  # how the last notes of a process begin
 
 
 class OutOfStep(RuntimeError):
@@ -132,7 +134,7 @@ def _meet(what: str, more: str, seconds: float) -> tuple[int, list[str]]:
     turn, me, everyone = next(_calls), jax.process_index(), range(jax.process_count())
     what = " ".join(what.split())
     if turn == 1:
-        atexit.register(coordinator_store.put, f"guard/last/{me}", "has finished")
+        atexit.register(_leave, me)
     coordinator_store.put(f"guard/last/{me}", f"was last at call {turn}, {what}")
     coordinator_store.put(f"guard/{turn}/{me}", f"{what}\n{more}")
     notes = [f"{what}\n{more}" if i == me else _note(turn, i, what, seconds) for i in everyone]
@@ -153,10 +155,17 @@ def _note(turn: int, other: int, mine: str, seconds: float) -> str:
         except TimeoutError:
             over = time.monotonic() > end
             last = _last(other, _ANSWER if over else _GLANCE)
-            if last == "has finished" or over:
-                late = "" if last == "has finished" else f" within {seconds:g} s"
+            gone = last.startswith(_GONE)
+            if gone or over:
+                late = "" if gone else f" within {seconds:g} s"
                 message = f"call {turn}, {mine}: process {other} did not arrive{late}; it {last}"
                 raise OutOfStep(message) from None
+
+
+def _leave(me: int) -> None:
+    """Note that this process ends and, if it does because of an error, with which."""
+    kind = getattr(sys, "last_type", None)
+    coordinator_store.put(f"guard/last/{me}", f"{_GONE[1]}{kind.__name__}" if kind else _GONE[0])
 
 
 def _last(other: int, seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Write counts of things and lists of their numbers."""
 
 
-def counted(n: int, noun: str) -> str:
+def counted(n: float, noun: str) -> str:
     """Format a count: `1 device`, `2,000 devices`, `3 processes`."""
     return f"{n:,} {noun if n == 1 else _plural(noun)}"
 

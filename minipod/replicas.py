@@ -66,7 +66,7 @@ def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) ->
             if before[2] != digest:
                 # pyrefly: ignore[bad-argument-type]
                 here, other = _holder(before[0], before[1]), _holder(process, device)
-                what = f"{name}{where}[{part}] should be the same everywhere, but is not"
+                what = f"{name}{where}{part and f'[{part}]'} should be the same everywhere, but is not"
                 raise ReplicasDiffer(f"{what}: {here} holds different values from {other}")
 
 

@@ -50,15 +50,15 @@ def choices(of: Model, on: str) -> list[Choice]:
     slice_ = slice_of(on)
     made = [_choice(of, slice_, *each) for each in _meshes(slice_) if not refused(of, slice_, _sizes(*each))]
     if not made:
-        raise ValueError(
-            f"no layout on {on} divides {counted(of.rows, 'sequence')} and a width of {of.width}: {_left_out(of, on)}"
-        )
+        rows, why = counted(of.rows, "sequence"), _left_out(of, slice_)
+        raise ValueError(f"no layout on {on} divides {rows} and a width of {of.width}: {why}")
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
-        why = f" (left out: {left_out})" if (left_out := _left_out(of, on)) else ""
+        why = f" (left out: {left_out})" if (left_out := _left_out(of, slice_)) else ""
         raise ValueError(
-            f"{of.params:.3g} parameters do not fit on {on} in any layout{why}: even {least.name}, data={least.data},"
-            f"model={least.model}, needs about {least.held / 1e9:,.1f} GB, and a device has {least.room / 1e9:,.1f} GB"
+            f"{of.params:.3g} parameters do not fit on {on} in any layout of data, fsdp and tensor{why}: even "
+            f"{least.name}, data={least.data},model={least.model}, needs about {least.held / 1e9:,.1f} GB, "
+            f"and a device has {least.room / 1e9:,.1f} GB"
         )
     return sorted(made, key=lambda choice: ((True, None, False).index(choice.fits), choice.seconds.least))
 
@@ -86,9 +86,9 @@ def _sizes(name: str, data: int, m: int) -> dict[str, int]:
     return {"fsdp" if name.startswith("FSDP") else "data": data, "tensor": m}
 
 
-def _left_out(of: Model, on: str) -> str:
+def _left_out(of: Model, on: Slice) -> str:
     """Return the layouts that the batch or the model does not allow, each with the reason."""
-    each = ((name, refused(of, slice_of(on), _sizes(name, *sizes))) for name, *sizes in _meshes(slice_of(on)))
+    each = ((name, refused(of, on, _sizes(name, *sizes))) for name, *sizes in _meshes(on))
     return "; ".join(f"{name}, because {why}" for name, why in each if why)
 
 
@@ -118,10 +118,11 @@ def summary(of: Model, first: Choice, on: str) -> str:
     """Return the text below the table: assumptions, a layout to start with, accuracy, and a command to compile it."""
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
-    without = f"Left out: {left_out}.\n" if (left_out := _left_out(of, on)) else ""
+    without = f"Left out: {left_out}.\n" if (left_out := _left_out(of, slice_of(on))) else ""
     return (
-        f"Assumptions: {of.layers} layers of width {of.width}; Adam in f32; arithmetic in bf16, "
-        f"in which weights and gradients are sent; layers recomputed in the backward pass; each device at its peak.\n"
+        f"Assumptions: {counted(of.layers, 'layer')} of width {of.width}; Adam in f32; arithmetic in bf16, in which "
+        f"weights and gradients are sent; layers {'' if of.again else 'not '}recomputed in the backward pass; each "
+        "device at its peak.\n"
         f"{without}{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
         "Compared with more than 40 compiled plans, arithmetic is within 2 %, and bytes sent are within 7 %, except "

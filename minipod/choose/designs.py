@@ -134,7 +134,9 @@ def refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
         ("fsdp", "features of a layer", of.width),
         ("expert", "experts", of.experts),
     ):
-        if sizes[axis] > 1 and (not number or number % sizes[axis]):
+        if sizes[axis] > 1 and not number:
+            return f"{axis}={sizes[axis]} needs a model with {what}"
+        if number % sizes[axis]:
             return f"{axis}={sizes[axis]} does not divide {number} {what}"
     return ""
 

@@ -1,6 +1,7 @@
 """Describe models by the few numbers that the formulas for training need, and list some published models."""
 
 from dataclasses import dataclass
+from math import inf
 
 __all__ = ["SHAPES", "Model", "Shape", "model"]
 
@@ -122,7 +123,7 @@ def model(params: float, rows: int, length: int, layers: int | None = None, widt
     rows, length: sequences of the whole batch, tokens per sequence. Raises ValueError unless all numbers are positive.
     """
     for name, value in {"params": params, "batch": rows, "seq": length, "layers": layers, "width": width}.items():
-        if value is not None and not value > 0:
+        if value is not None and not 0 < value < inf:
             raise ValueError(f"{name} {value:g}: a positive number is needed")
     if layers is None:
         layers = max(1, round((params / 12 / width**2) if width else (params / 12 / WIDE**2) ** (1 / 3)))

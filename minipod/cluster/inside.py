@@ -113,6 +113,7 @@ def _program(report: int, text: int, command: list[str]) -> None:
         raise
     except BaseException as error:
         error.__traceback__ = trace = in_the_program(error.__traceback__, __file__)
+        sys.last_type = type(error)  # as Python does: `minipod.guard` names it
         if sys.excepthook is sys.__excepthook__:
             sys.stderr.write(_in_short(error))
         else:

@@ -47,7 +47,7 @@ ENGLISH = {
     "over": "{0} over {1}: {2}", "points": "Points: {0}",
     "curve": "{0} from {1} at {2} to {3} at {4}, lowest {5} at {6}", "gap": "{0}, not finite at {1}",
     "plans": "Plans, percent of the memory and milliseconds of a step: {0}", "plan": "{0}, {1} %, {2} ms, {3}",
-    "unfit": "{0}, does not fit",
+    "unfit": "{0}, does not fit", "unknown": "{0}, fits, but a figure is missing",
     # profiles
     "lanes": "{0} device{s} in {1} ms",
     "lane": "{0} computes for {1} ms, waits for others for {2}, exchanges data for {3}, and is idle for {4}",

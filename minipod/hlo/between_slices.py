@@ -57,9 +57,9 @@ def is_part(line: Instruction) -> bool:
 
 def operation(line: Instruction) -> str:
     """Return the operation to which a `send` belongs. Raises ValueError for an unknown operation."""
-    kind = _frontend_attributes(line).get("_xla_megascale_transfer_type", "of no type")
+    kind = _frontend_attributes(line).get("_xla_megascale_transfer_type", "")
     if kind not in _OPS:
-        raise ValueError(f"a transfer between slices is {kind}, which is not known")
+        raise ValueError(f"a transfer between slices has {f'the unknown type {kind}' if kind else 'no type'}")
     return _OPS[kind]
 
 

@@ -78,7 +78,7 @@ def callees_first(program: Program, start: str) -> list[str]:
                 deepest[caller] = max(deepest[caller], depth[name])
     if depth[start] > DEEPEST:
         raise ValueError(
-            f"the computations of this program are nested {depth[start]} deep, and at most {DEEPEST} are "
-            "read: no compiler writes such a program"
+            f"the computations of this program are nested {depth[start]} deep, but minipod reads at most {DEEPEST} "
+            "levels"
         )
     return list(depth)

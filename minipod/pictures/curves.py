@@ -100,7 +100,8 @@ def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dic
             raise ValueError(f"the curve {str(name)!r} has no finite value to draw")
         for log, which, numbers in ((logx, "logx", at), (logy, "logy", ys[np.isfinite(ys)])):
             if log and numbers.min() <= 0:
-                raise ValueError(f"{which} needs numbers above 0, the curve {str(name)!r} has {numbers.min():g}")
+                what = "x" if which == "logx" else f"the curve {str(name)!r}"
+                raise ValueError(f"{which} needs numbers above 0, but {what} has {numbers.min():g}")
         lines[str(name)] = list(zip(at.tolist(), ys.tolist(), strict=True))
     return lines
 

@@ -9,6 +9,7 @@ import jax
 
 from minipod.drawing.phrases import alt_text, few
 from minipod.drawing.svg import Canvas, Picture, text_width
+from minipod.ranges import counted
 
 MOST = 8  # rows; more devices are drawn as the first ones, an ellipsis and the last
 HIGH, ARROW = 34.0, 40.0  # the height of a row; the room for arrows between two columns
@@ -38,7 +39,8 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
     if not arguments:
         raise ValueError("flow(function, *arguments) needs the arguments that the function is mapped over")
     if len(axes) != len(arguments):
-        raise ValueError(f"in_axes has {len(axes)} entries for {len(arguments)} arguments: give one for each argument")
+        given = counted(len(arguments), "argument")
+        raise ValueError(f"in_axes has length {len(axes)} for {given}: give one entry for each argument")
     split: list[Stream] = []
     copied: list[Stream] = []
     sizes: set[int] = set()
@@ -53,7 +55,7 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
         if len(mapped) < len(jax.tree.leaves(argument)):
             copied.append(Stream(name, _kind(argument)))
     if not split:
-        raise ValueError("in_axes is None throughout, so every argument is copied: at least one must be split")
+        raise ValueError("in_axes splits no array, so every argument is copied: at least one must be split")
     if len(sizes) != 1:
         raise ValueError(f"the split dimensions differ in size {sorted(sizes)}: each must equal the number of devices")
     out = jax.eval_shape(jax.vmap(function, in_axes=in_axes, axis_name=axis_name), *arguments)

@@ -118,7 +118,7 @@ def _read(it: Any, shape: Sequence[int] | None) -> tuple[Sharding, tuple[int, ..
     if isinstance(it, Tracer):
         raise TypeError("a traced value has no devices: draw it outside jit, or use jax.debug.inspect_array_sharding")
     if isinstance(it, (np.ndarray, np.generic, int, float, complex, list, tuple)):
-        raise TypeError(f"a {type(it).__name__} of NumPy or Python is not on a device: jax.device_put puts it there")
+        raise TypeError(f"a value of type {type(it).__name__} is not on a device: jax.numpy.asarray puts it there")
     if isinstance(it, PartitionSpec):
         raise TypeError(f"{it} alone names no devices: give jax.sharding.NamedSharding(mesh, {it}) and a shape")
     if isinstance(it, Sharding):

@@ -16,7 +16,7 @@ def plans(plans: Sequence[Any]) -> Picture:
     """Draw a point for each plan (`minipod.pods.Plan`): the percent of usable memory that it needs, and ms per step.
 
     The time is the longest of arithmetic, memory, network and host, and the marker shows which. Plans that do not fit,
-    or lack these figures, are listed below. Raises TypeError for other objects, ValueError unless 1 to 16 can be drawn.
+    or lack a figure, are listed below. Raises TypeError for other objects, ValueError unless 1 to 16 can be drawn.
     """
     every = list(plans)
     if not all(hasattr(p, "seconds") and hasattr(p, "memory") for p in every):
@@ -51,16 +51,19 @@ def plans(plans: Sequence[Any]) -> Picture:
         taken.append((start, start + wide, level))
         canvas.text(start, level, word, "code", "start")
     y = top + TALL + 54
-    missing = [name(p) for p in every if p not in fitting]
-    if missing:
-        canvas.text(0, y, "these do not fit", "small", "start")
-        for row, word in enumerate(missing):
-            canvas.text(12, y + LINE * (row + 1), word, "code", "start")
+    large = [name(p) for p in every if not p.fits]
+    unknown = [name(p) for p in every if p.fits and p not in fitting]
+    for heading, names in (("these do not fit", large), ("these fit, but a figure is missing", unknown)):
+        if names:
+            canvas.text(0, y, heading, "small", "start")
+            for row, word in enumerate(names):
+                canvas.text(12, y + LINE * (row + 1), word, "code", "start")
+            y += LINE * (len(names) + 1.5)
     sentences: list[Phrase] = [
         ["plan", name(p), f"{x:.0f}", f"{y:.3g}", ["word", f"bound by {p.bound}"]]
         for p, (x, y) in zip(fitting, points, strict=True)
     ]
-    sentences += [["unfit", word] for word in missing]
+    sentences += [*(["unfit", word] for word in large), *(["unknown", word] for word in unknown)]
     return canvas.picture(alt_text("plans", ["plans", several(sentences, MOST)]))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from minipod.drawing.grids import WIDE
 from minipod.drawing.phrases import alt_text
 from minipod.drawing.svg import Canvas, Picture, text_width
+from minipod.ranges import counted
 
 STAGES, TICKS = 16, 64  # the most in one picture
 HIGH, ROW, STRIPE = 20.0, 23.0, 4.0  # a cell; from one lane to the next; what tells a backward apart without colour
@@ -47,7 +48,8 @@ def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
     if wrong := [x for row in rows for x in row if x and not (isinstance(x, str) and LABEL.fullmatch(x))]:
         raise ValueError(f'{wrong[0]!r} is not a label: write "F3", "B3" or "F3b", or "" for nothing')
     if len(rows[0]) > STAGES or len(rows) > TICKS:
-        raise ValueError(f"{len(rows[0])} stages and {len(rows)} ticks cannot be drawn: up to {STAGES} and {TICKS} can")
+        what = f"{counted(len(rows[0]), 'stage')} and {counted(len(rows), 'tick')}"
+        raise ValueError(f"{what} cannot be drawn: up to {STAGES} and {TICKS} can")
     return len(rows[0]), len(rows)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from minipod import traffic
 from minipod.drawing.phrases import Phrase
+from minipod.ranges import counted
 
 DEVICES, CELLS, STEPS = 8, 32, 64  # the most that can be drawn: devices, cells of one, steps
 
@@ -78,7 +79,9 @@ class Trace:
         step that does not fit the devices.
         """
         if len(holds) != self.devices or any(len(cells) > CELLS for cells in holds):
-            raise ValueError(f"a step needs what each of {self.devices} devices holds, at most {CELLS} cells each")
+            raise ValueError(
+                f"a step needs {counted(self.devices, 'list')}, one per device, of at most {CELLS} cells each"
+            )
         if len(self.steps) == STEPS:
             raise ValueError(f"more than {STEPS} steps cannot be shown")
         if wrong := [m for m in moves if not (0 <= m.source < self.devices and 0 <= m.target < self.devices)]:

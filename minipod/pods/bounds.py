@@ -13,6 +13,7 @@ from minipod.chips import Chip
 from minipod.hlo.ops import Collective
 from minipod.hlo.text import Program
 from minipod.hlo.timeline import Machine, Timeline, timeline
+from minipod.ranges import counted
 from minipod.roofline import BOUNDS, Seconds, compute_seconds_at_least, memory_seconds
 from minipod.torus import torus_of
 from minipod.traffic import time_model
@@ -49,12 +50,13 @@ def seconds(
         "network": _Bounded() if collectives is None else _or_note(lambda: _network(collectives, chip, mesh)),
         "host": _host(of_host, chip),
     }
-    notes = [why] if any(part.seconds is None and not part.notes for part in parts.values()) else []
-    notes += [note for part in parts.values() for note in part.notes]
+    none = [part.notes or (why,) for part in parts.values() if part.seconds is None]
+    notes = [f"no figure: {note}" for reasons in none for note in reasons]
+    notes += [note for part in parts.values() if part.seconds is not None for note in part.notes]
     most = {name: part.most for name, part in parts.items() if part.most > (part.seconds or 0)}
     if kernels_sent:
         most["network"] = inf
-        notes.append(f"network does not include {kernels_sent:,} bytes that kernels send themselves")
+        notes.append(f"network does not include {counted(kernels_sent, 'byte')} that kernels send themselves")
     if unseen:
         most |= dict.fromkeys(BOUNDS, inf)
         names = ", ".join(f"{name} ({count} ×)" for name, count in unseen.items())

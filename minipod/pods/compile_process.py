@@ -44,8 +44,8 @@ class _Forwarded(io.TextIOBase):
         self.answers, self.left = answers, PRINTED
 
     def write(self, text: str) -> int:
-        if self.left > 0:
-            cut = "" if len(text) <= self.left else "\n(it prints more than this, which is left out)\n"
+        if text and self.left >= 0:
+            cut = "" if len(text) <= self.left else "\n(the rest of what the program prints is left out)\n"
             json_lines.write(self.answers, {"printed": text[: self.left] + cut})
             self.left -= len(text)
         return len(text)
@@ -171,7 +171,7 @@ def saved(ready: Any, path: Path) -> str | None:
     try:
         path.write_bytes(pickle.dumps(serialize_executable.serialize(ready)))
     except (TypeError, ValueError, pickle.PicklingError, OSError) as error:
-        return f"the compiled program cannot be saved in {path}: {error}"
+        return f"the compiled program cannot be saved in {path}: {getattr(error, 'strerror', None) or error}"
     return None
 
 

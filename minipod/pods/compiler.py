@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from jax.experimental.layout import Layout
+from jax.experimental.layout import Format, Layout
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -94,7 +94,7 @@ class Traced:
             return bytes(made(*self.leaves).serialize())
         except Exception as error:
             why = _CALLS_BACK if "python_callback" in str(error) else _sentence(str(error))
-            raise RuntimeError(f"{self.name} does not compile for {self.on}: {why}") from error
+            raise RuntimeError(f"{self.name} cannot be exported for {self.on}: {why}") from error
 
 
 def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Traced:
@@ -118,8 +118,9 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
 
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
+    given = [_layout(leaf) for leaf in leaves]
     leaves = [_placed(leaf, mesh) for leaf in leaves]
-    layouts = _layouts(flat, leaves)
+    layouts = _layouts(flat, leaves, given)
     return Traced(name, name, slice_, mesh, traced.jaxpr, leaves, donated, flat, layouts, _source(function))
 
 
@@ -160,7 +161,7 @@ class Child:
             "donated": traced.donated,
             "layouts": traced.layouts,
         }
-        return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing)
+        return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing, ": minipod plan has --limit")
 
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
         """Let the child compile the program `name` of a file; return the answer of `compile_process.of_file`.
@@ -180,7 +181,7 @@ class Child:
         what: str,
         limit: float,
         tell: Callable[[dict[str, Any]], None],
-        advice: str = "",
+        advice: str,
     ) -> dict[str, Any]:
         end = time.monotonic() + limit
         try:
@@ -193,7 +194,7 @@ class Child:
             raise RuntimeError(_death(code, self._stderr.read().decode(errors="replace"), what)) from None
         except TimeoutError:
             self.end()
-            raise TimeoutError(f"{what} took more than {limit:g} s{advice}") from None
+            raise TimeoutError(f"compiling {what} took more than {limit:g} s{advice}") from None
         if "error" in answer:
             raise RuntimeError(f"{what.replace(' for ', ' does not compile for ')}: {_sentence(answer['error'])}")
         return answer
@@ -216,19 +217,42 @@ def versions(platform: str = "tpu") -> dict[str, str]:
     return {"jax": jax.__version__, name: version(name)}
 
 
-def _layouts(flat: Callable[..., Any], leaves: list[Any]) -> list[list[Any]]:
-    """Return the memory layouts that the jit asks for, of the arguments and of the results; [] if it asks for none.
+def _layouts(flat: Callable[..., Any], leaves: list[Any], given: list[Any]) -> list[list[Any]]:
+    """Return the memory layouts of the arguments and of the results that the jit asks for; [] if there are none.
 
-    Each is None, "auto", or [dimensions from major to minor, tiling]. `jax.export` does not write them.
+    given: layouts of the leaves, where the jit asks for none. Each result is None, "auto", or [dimensions from major to
+    minor, tiling]. `jax.export` does not write them.
     """
     try:
         (call,) = jax.make_jaxpr(flat)(*leaves).eqns
     except ValueError:  # not a single jit, or one with compiler options: `exported` reports these
         return []
-    both = [call.params.get(name) or () for name in ("in_layouts", "out_layouts")]
-    if all(layout is None for layouts in both for layout in layouts):
+    asked, results = (call.params.get(name) or () for name in ("in_layouts", "out_layouts"))
+    into = [_agreed(*pair) for pair in zip(asked or [None] * len(given), given, strict=True)]
+    if all(layout is None for layout in (*into, *results)):
         return []
-    return [[_written(layout) for layout in layouts] for layouts in both]
+    return [[_written(layout) for layout in layouts] for layouts in (into, results)]
+
+
+def _layout(leaf: Any) -> Any:
+    """Return the memory layout that a ShapeDtypeStruct has from a Format; None for any other leaf."""
+    return leaf.format.layout if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.sharding is not None else None
+
+
+def _agreed(asked: Any, given: Any) -> Any:
+    """Return the layout of an argument: the one that the jit asks for or, if it asks for none, the argument's own.
+
+    As in JAX, one without tiling leaves the tiling open, and it is a mistake if they differ.
+    """
+    if asked is None or given is None:
+        return given if asked is None else asked
+    fits = asked is not Layout.AUTO and not asked.tiling and asked.major_to_minor == given.major_to_minor
+    if not fits and asked != given:
+        raise Mistake(
+            f"an argument and the jit have different memory layouts, {given} and {asked}: give a Format to only one of "
+            "them"
+        )
+    return asked
 
 
 def _written(layout: Any) -> Any:
@@ -267,7 +291,8 @@ def _dynamic(
             expected = next(wanted, None)
     if expected is not None:
         raise Mistake(
-            "the static arguments of this jit look like its other arguments: compile its file with minipod plan"
+            "it is not clear which of the arguments are static arguments of the jit: give the function's file to "
+            "minipod plan"
         )
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
@@ -285,13 +310,14 @@ def _kind(leaf: Any) -> tuple[Any, Any] | None:
         aval: Any = jax.typeof(leaf) if not isinstance(leaf, jax.ShapeDtypeStruct) else leaf
     except TypeError:
         return None
-    return aval.shape, aval.dtype
+    extended = jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended)
+    return aval.shape, aval.dtype if extended else jax.dtypes.canonicalize_dtype(aval.dtype)
 
 
 def _placed(leaf: Any, mesh: Any) -> Any:
-    """Turn a leaf into a ShapeDtypeStruct on the mesh; replicated, if it has no sharding there."""
+    """Turn a leaf into a ShapeDtypeStruct on the mesh, without a layout; replicated, if it has no sharding there."""
     if isinstance(getattr(leaf, "sharding", None), NamedSharding):
-        return leaf
+        return leaf if _layout(leaf) is None else leaf.update(sharding=Format(None, leaf.sharding))
     shape, dtype = _kind(leaf) or ((), None)  # `_dynamic` has left out what is not a value
     weak = getattr(leaf, "weak_type", isinstance(leaf, bool | int | float | complex))
     return jax.ShapeDtypeStruct(shape, dtype, weak_type=weak, sharding=NamedSharding(mesh, P()))
@@ -316,15 +342,18 @@ def _nothing(_: object) -> None:
 def _death(code: int, stderr: str, what: str) -> str:
     """Return why the child died, in one sentence, from its exit code and what libtpu printed."""
     if "lockfile" in stderr:
-        return "another process holds libtpu and does not share it: end that process, or remove /tmp/libtpu_lockfile"
+        return (
+            "libtpu cannot lock /tmp/libtpu_lockfile, because another process holds it or the file is another user's: "
+            "end that process, or remove the file"
+        )
     lines = [line for line in stderr.splitlines() if re.search(r"Check fail|^F\d{4}|^\w*Error: ", line)]
     if code == -signal.SIGKILL:
-        why = "it was killed, which the system does when memory runs out"
+        why = "it was killed, perhaps because memory ran out"
     elif lines:
         why = _sentence(lines[-1])
     else:
         why = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-    return f"the compiler crashed while compiling {what}: {why}"
+    return f"the process that compiles {what} ended: {why}"
 
 
 _VMEM = re.compile(r"allocating on stack for %?([\w.-]+) =.*?with size (\S+) and limit (\S+) exceeded", re.S)

@@ -59,7 +59,8 @@ def compiled(
             error.largest = largest.values(made.arguments, jaxpr, len(devices))  # type: ignore
             raise
         except (ValueError, TypeError, NotImplementedError) as error:
-            raise Mistake(f"{name} cannot be compiled: {type(error).__name__}: {str(error).splitlines()[0]}") from None
+            why = ": ".join(filter(None, (type(error).__name__, str(error).partition("\n")[0])))
+            raise Mistake(f"{name} cannot be compiled: {why}") from None
         step("compiled", time.monotonic() - began)
     shardings = _shardings(ready)
     if any(device not in devices for sharding in shardings[:1] for device in sharding.device_set):

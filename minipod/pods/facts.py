@@ -14,6 +14,7 @@ from minipod.hlo.overlap import Overlap, overlaps
 from minipod.hlo.work import work
 from minipod.pods.bounds import estimate
 from minipod.pods.slices import Slice
+from minipod.ranges import counted
 
 GIB = 2**30
 _FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)")
@@ -45,11 +46,11 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
     memory = {name: sizes[of_xla] for name, of_xla in names.items()} | {"limit": limit}
     if host := sum(sizes.get(f"host_{part}") or 0 for part in ("argument", "output", "temp")):
         memory["host"] = host - (sizes.get("host_alias") or 0)
-    silent = answer["silent"] and f"the compiler cannot print this program ({answer['silent'][:120]} …)"
+    silent = answer["silent"] and f"the compiler cannot print this program ({_start(answer['silent'])})"
     result = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
     peak = sizes["peak"] or sizes["argument"] + sizes["output"] - sizes["alias"] + sizes["temp"]
     if peak > limit:
-        full = f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB"
+        full = f"{peak / GIB:.2f} GiB are needed at once, and a device has {limit / GIB:.2f} GiB"
         result |= {"fits": False, "full": full}
     if not answer["text"]:
         return result
@@ -62,6 +63,12 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
     if not several and not result["from_host"] and not result["to_host"]:
         result["estimate"] = estimated(program, on, mesh, passes)
     return result
+
+
+def _start(message: str) -> str:
+    """Return the first line of a message, cut after 120 characters."""
+    first = message.strip().partition("\n")[0]
+    return first if len(first) <= 120 else f"{first[:120]} …"
 
 
 def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
@@ -113,7 +120,7 @@ def read(
 
 def _counted(how_often: str, passes: int | None) -> str:
     """Return the key of `loops` for what `minipod.hlo.work` calls "once" or "at most"."""
-    return f"{passes} times" if passes and how_often == "once" else how_often
+    return counted(passes, "time") if passes and how_often == "once" else how_often
 
 
 def _kept(c: Collective) -> dict[str, Any]:

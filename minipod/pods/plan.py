@@ -128,8 +128,7 @@ class Plan:
         lines = [self.full] if self.full else []
         if self.largest:
             lines.append(f"largest: {'; '.join(map(_described, self.largest))}")
-        missing = any(getattr(self.seconds, name) is None for name in BOUNDS)
-        lines += [f"no figure: {why}" if missing else why for why in self.seconds.why if why != self.full]
+        lines += [why for why in self.seconds.why if why != f"no figure: {self.full}"]
         if self.fits and self.estimate is None and (why := self._why_no_estimate()):
             lines.append(f"no estimate from the program's schedule: {why}")
         by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
@@ -250,4 +249,4 @@ def _bytes(size: int) -> str:
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size >= unit:
             return f"{size / unit:.2f} {name}"
-    return f"{size} bytes"
+    return counted(size, "byte")

@@ -123,8 +123,8 @@ def _recorded(wanted: Wanted) -> "Plan":
 
 def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
     """Return the file, the name of the function and the axes of the mesh, checked as far as possible without JAX."""
-    file, colon, name = wanted.program.rpartition(":")
-    if not colon or not name.isidentifier():
+    file, _, name = wanted.program.rpartition(":")
+    if not file or not name.isidentifier():
         raise ValueError(f"{wanted.program!r} is not FILE.py:NAME, such as train.py:program")
     if not Path(file).is_file():
         raise FileNotFoundError(f"{file}: there is no such file")

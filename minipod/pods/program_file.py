@@ -48,9 +48,9 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
         function = getattr(module, name, None)
-        if not callable(function):
-            raise Mistake(f"it has no function {name}")
-        return function
+    if not callable(function):
+        raise Mistake(f"{file.name} has no function {name}")
+    return function
 
 
 def made_by(function: Callable[..., Any], name: str, folder: Path, *mesh: Any) -> Made:

@@ -150,9 +150,11 @@ def _shape_of(generation: str, number: int) -> str:
     if not shapes or number % kind.cores:
         known = {kind.cores * prod(map(int, shape.split("x"))) for shape in kind.shapes}
         counts = ", ".join(map(str, sorted(known)))
-        more = f", and multiples of {64 * kind.cores} to {kind.cores * kind.pod}" if kind.shapes is _DEEP else ""
-        what = "TensorCores, two a chip" if kind.cores > 1 else "chips"
-        raise ValueError(f"no slice of {generation} has the number {number}, which counts {what}: {counts}{more}")
+        more = f", or a multiple of {64 * kind.cores} up to {kind.cores * kind.pod}" if kind.shapes is _DEEP else ""
+        what = "TensorCores, two per chip" if kind.cores > 1 else "chips"
+        raise ValueError(
+            f"no slice is called {generation}-{number}: the number counts {what}, and can be {counts}{more}"
+        )
     return "x".join(map(str, min(shapes, key=lambda sides: (sum(sides), sides))))
 
 
@@ -162,8 +164,10 @@ def _no_shape(generation: str, text: str) -> str:
     other = "x".join(sorted(text.split("x"), key=lambda n: int(n) if n.isdecimal() else 0))
     known = other in kind.shapes or _of_cubes(other, kind)
     meant = f" (the same chips are {other})" if known and other != text else ""
-    more = f", and multiples of 4 in ascending order, to {kind.pod} chips" if kind.shapes is _DEEP else ""
+    more = f", or multiples of 4 in ascending order, up to {kind.pod} chips" if kind.shapes is _DEEP else ""
     wrong = (
-        f"no slice of {generation} has the shape {text}{meant}" if text else f"a slice of {generation} needs a shape"
+        f"no slice of {generation} has the shape {text}{meant}:"
+        if text
+        else f"{generation} needs a shape, as in {generation}:{kind.shapes[0]};"
     )
-    return f"{wrong}: {', '.join(kind.shapes)}{more}"
+    return f"{wrong} choose from {', '.join(kind.shapes)}{more}"

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from minipod.ranges import counted
+
 __all__ = ["assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work"]
 
 
@@ -26,7 +28,7 @@ def assert_traffic(
 
     sent, most  bytes that leave one device (ring model; a collective in a loop counts once per iteration)
     only        a set such as {"all-reduce"}; if it is empty, nothing at all may be sent
-    along       count only collectives along this mesh axis, or along unknown axes
+    along       count only collectives along this mesh axis, and those whose axes are unknown
     mesh        needed if the arguments have none
     """
     __tracebackhide__ = True
@@ -34,14 +36,16 @@ def assert_traffic(
 
     _some(sent=sent, most=most, only=only)
     bill = traffic.of(function, *args, mesh=mesh)
-    counted = [c for c in bill if along is None or c.axes is None or along in c.axes]
-    total, wrong = traffic.total(counted), []
-    across = f" along {along}" if along else ""
+    counted_here = [c for c in bill if along is None or c.axes is None or along in c.axes]
+    total, wrong = traffic.total(counted_here), []
+    unknown = " or unknown axes" if any(c.axes is None for c in counted_here) else ""
+    across = f" along {along}{unknown}" if along else ""
+    sends = f"each device sends {counted(total, 'byte')}{across}"
     if sent is not None and total != sent:
-        wrong.append(f"each device sends {total:,} bytes{across}, not {sent:,}")
+        wrong.append(f"{sends}, not {sent:,}")
     if most is not None and total > most:
-        wrong.append(f"each device sends {total:,} bytes{across}, more than {most:,}")
-    if only is not None and (others := {c.op for c in counted} - set(only)):
+        wrong.append(f"{sends}, more than {most:,}")
+    if only is not None and (others := {c.op for c in counted_here} - set(only)):
         wrong.append(f"found {', '.join(sorted(others))}, but {_allowed(only)}")
     if wrong:
         pytest.fail("; ".join(wrong) + "\n" + str(traffic.table(bill)))
@@ -57,11 +61,13 @@ def assert_memory(
     """Fail if a device needs more bytes than given: for temporaries, at the peak, or for the arguments.
 
     arguments: bytes of a device's share of the arguments. Source: `compiled.memory_analysis()`. Raises ValueError if
-    this backend does not report a peak.
+    this backend does not report a peak, or no memory at all.
     """
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)
     analysis: Any = _compiled(function, args).memory_analysis()
+    if analysis is None:
+        raise ValueError("the compiler of this backend does not report how much memory a program needs")
     names = {
         "temporaries": ("temp_size_in_bytes", temporary),
         "peak": ("peak_memory_in_bytes", peak),
@@ -120,8 +126,9 @@ def _compiled(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
 
 def _some(**budgets: Any) -> None:
     __tracebackhide__ = True
+    *first, last = budgets
     if all(value is None for value in budgets.values()):
-        raise ValueError(f"nothing to compare with: give {' or '.join(budgets)}")
+        raise ValueError(f"nothing to compare with: give {', '.join(first)} or {last}")
 
 
 def _allowed(only: Collection[str]) -> str:
@@ -131,4 +138,5 @@ def _allowed(only: Collection[str]) -> str:
 
 
 def _times(count: int, stated: int) -> str:
-    return f" ({count / stated:.3g} times as many)" if stated else ""
+    share = f"{count / stated:.3g}" if stated else "1"
+    return "" if share == "1" else f" ({share} times as many)"

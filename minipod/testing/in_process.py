@@ -30,17 +30,32 @@ HERE = pytest.StashKey[Here]()
 CHOSEN = pytest.StashKey[dict[str, tuple[pytest.Item, Wanted]]]()  # of a session: by node id what wants a cluster
 
 
-def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item, Wanted]]:
-    """Collect the tests of `file` that need a cluster, by node id, without reporting to plug-ins."""
+class _Failures:
+    """What pytest says of files that cannot be collected: `last` is the last error."""
+
+    last = ""
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            lines = str(report.longrepr).splitlines()
+            self.last = ["", *lines, *(line[1:] for line in lines if line.startswith("E "))][-1].strip()
+
+
+def collected(session: pytest.Session, file: str) -> tuple[dict[str, tuple[pytest.Item, Wanted]], str]:
+    """Collect the tests of `file` that need a cluster, by node id, without reporting to plug-ins.
+
+    The second value is the error of a file that cannot be collected, or "".
+    """
     manager = session.config.pluginmanager
     for plugin in manager.get_plugins():
         # What would print, and what would tell the process that leads xdist's workers.
         if plugin is manager.getplugin("terminalreporter") or hasattr(plugin, "sendevent"):
             manager.unregister(plugin)
     _tell_only_pytest(session.config.hook.pytest_collectreport)  # a report of it has been made before
+    manager.register(failures := _Failures())
     _uncaptured(session.config)
     session.perform_collect([file], genitems=True)
-    return session.stash[CHOSEN]
+    return session.stash[CHOSEN], failures.last
 
 
 class Heard:

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     import pytest
 
 MARKERS = (
-    "devices(n, seconds=60, memory=2): runs in a process of its own with n simulated devices",
-    "processes(n, devices=4, seconds=60, memory=2, patience=5, grace=2): runs in n processes of one cluster",
-    "hosts(n, rate=None, delay=None): its processes run on n hosts, joined by a link of this rate and delay",
-    "fault(kind, process, step, seconds=1): minipod.testing.reach(step) kills, stops or delays that process",
+    "devices(n, seconds=60, memory=2): run the test in its own process, with n simulated devices",
+    "processes(n, devices=4, seconds=60, memory=2, patience=5, grace=2): run the test in n processes of one cluster",
+    "hosts(n, rate=None, delay=None): put the processes on n simulated hosts, whose links have this rate and delay",
+    "fault(kind, process, step, seconds=1): kill, stop or delay this process when it calls minipod.testing.reach(step)",
 )
 MOST_PROCESSES, MOST_DEVICES = 16, 1024
 
@@ -55,7 +55,7 @@ def wanted(item: "pytest.Item") -> Wanted | None:
         raise Unusable("hosts without processes(n): which processes would run on them?")
     if devices is None and processes is None:
         if faults:
-            raise Unusable("a fault without processes(n): which process would it strike?")
+            raise Unusable("fault without processes(n) or devices(n): which process would it strike?")
         return None
     if devices is not None and processes is not None:
         raise Unusable("both devices(n) and processes(n, devices=m): give one of them")
@@ -65,10 +65,12 @@ def wanted(item: "pytest.Item") -> Wanted | None:
         assert devices is not None
         asked = _call(_devices, devices)
     for fault in faults:
-        if not 0 <= fault.process < asked.processes:
-            raise Unusable(f"fault: process must be from 0 to {asked.processes - 1}, not {fault.process}")
+        if type(fault.process) is not int or not 0 <= fault.process < asked.processes:
+            last = asked.processes - 1
+            allowed = f"a whole number from 0 to {last}" if last else "0"
+            raise Unusable(f"fault: process must be {allowed}, not {fault.process!r}")
     asked = replace(asked, faults=tuple(faults))
-    return asked if on is None else replace(asked, **_call(_hosts, on, asked.processes))
+    return asked if on is None else replace(asked, **_call(_hosts(asked.processes), on))
 
 
 def _processes(
@@ -82,16 +84,21 @@ def _processes(
     return _checked(Wanted(n, devices, seconds, memory, patience, grace), "processes")
 
 
-def _hosts(processes: int, n: int, rate: str | None = None, delay: str | None = None) -> dict[str, Any]:
-    from minipod.hosts import check  # only where it is needed: pytest loads this module in every run
+def _hosts(processes: int) -> Callable[..., dict[str, Any]]:
+    def made(n: int, rate: str | None = None, delay: str | None = None) -> dict[str, Any]:
+        from minipod.hosts import check  # only where it is needed: pytest loads this module in every run
 
-    try:
-        bits, seconds = check(n, rate, delay)
-    except (ValueError, TypeError) as error:
-        raise Unusable(f"hosts: {error}") from None
-    if processes % n:
-        raise Unusable(f"hosts: the number of processes ({processes}) must be a multiple of the number of hosts ({n})")
-    return {"hosts": n, "rate": bits, "delay": seconds}
+        try:
+            bits, seconds = check(n, rate, delay)
+        except (ValueError, TypeError) as error:
+            raise Unusable(f"hosts: {error}") from None
+        if processes % n:
+            raise Unusable(
+                f"hosts: the number of processes ({processes}) must be a multiple of the number of hosts ({n})"
+            )
+        return {"hosts": n, "rate": bits, "delay": seconds}
+
+    return made
 
 
 def _devices(n: int, seconds: float = 60.0, memory: float = 2.0) -> Wanted:
@@ -121,9 +128,9 @@ def _fault(mark: "pytest.Mark") -> Fault:
     return _call(made, mark)
 
 
-def _call(function: Callable[..., Any], mark: "pytest.Mark", *before: Any) -> Any:
+def _call(function: Callable[..., Any], mark: "pytest.Mark") -> Any:
     try:
-        return function(*before, *mark.args, **mark.kwargs)
+        return function(*mark.args, **mark.kwargs)
     except TypeError as error:
         reason = str(error).split("() ")[-1]
         raise Unusable(f"{mark.name}: {reason}; use it as {_usage(mark.name)}") from None

@@ -41,7 +41,7 @@ class Plans:
         """
         __tracebackhide__ = True
         if not 0 <= within < 1:
-            raise ValueError(f"within must be a fraction from 0 to below 1, not {within}")
+            raise ValueError(f"within is a fraction: at least 0 and less than 1, not {within}")
         from minipod.pods import Plan
 
         figures, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)
@@ -51,7 +51,7 @@ class Plans:
             return
         committed = self._read().get(name, {})
         if versions not in committed:
-            others = f" (it has those for {', '.join(sorted(committed))})" if committed else ""
+            others = f" (it has those for {'; '.join(sorted(committed))})" if committed else ""
             pytest.fail(f"{self._shown()} has no figures for «{name}» with {versions}{others}: run pytest {OPTION}")
         if wrong := _different(committed[versions], figures, within):
             pytest.fail(f"«{name}» differs from {self._shown()} ({versions}):\n" + "\n".join(wrong))
@@ -64,7 +64,8 @@ class Plans:
                     figures.items()
         except (ValueError, AttributeError):
             raise ValueError(
-                f"{self._shown()} contains no plans: restore it from version control, or delete it"
+                f"{self._shown()} cannot be read as plans: restore it from version control, or delete it and run "
+                f"pytest {OPTION}"
             ) from None
         return known
 
@@ -120,6 +121,11 @@ def _different(committed: Figures, figures: Figures, within: float) -> list[str]
     for name in [*committed, *(name for name in figures if name not in committed)]:
         was, now = committed.get(name, 0), figures.get(name, 0)
         if abs(now - was) > within * was:
-            times = f", {now / was:.3g} times as much" if was and now else ""
-            wrong.append(f"  {name}: {was:,} → {now:,}{times}")
+            share = f"{now / was:.3g}" if was and now else "1"
+            times = "" if share == "1" else f", {share} times as much"
+            wrong.append(f"  {name}: {_written(was)} → {_written(now)}{times}")
     return wrong
+
+
+def _written(figure: int | float | bool) -> str:
+    return str(figure) if isinstance(figure, bool) else f"{figure:,}"

@@ -26,9 +26,13 @@ WANTED = pytest.StashKey[Wanted | Unusable]()
 ZYGOTE: "pytest.StashKey[Zygote]" = pytest.StashKey()
 START = 120.0  # seconds for `import jax` and a cluster on a busy machine, beside those of the test
 NO_FORK = "this system has no os.fork, which starts a test's processes: on Windows, use WSL2"
+LOADED_LATE = (
+    "the plug-in minipod.testing.plugin was loaded after pytest had started: name it as pytest_plugins in the top "
+    "conftest.py, or as pytest -p minipod.testing.plugin"
+)
 TOO_LATE = (
-    "JAX had started its devices before the test: {name}, a conftest or a plug-in makes an array, or asks for devices, "
-    "while it is imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"
+    "JAX had started its devices before the test: probably {name}, a conftest.py or a plug-in makes an array, or asks "
+    "for devices, while it is imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"
 )
 
 
@@ -103,7 +107,7 @@ def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestRep
         return [outcome.failed(item, str(asked))]
     zygote = item.config.stash.get(ZYGOTE, None)
     if zygote is None:
-        return [outcome.skipped(item, NO_FORK)]
+        return [outcome.failed(item, LOADED_LATE) if hasattr(os, "fork") else outcome.skipped(item, NO_FORK)]
     from minipod.testing.zygote import NO_HOSTS, STARTED, GivenUp, Lost
 
     try:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 STARTED, ENDED, NO_HOSTS = "started", "ended", "no hosts: "
 GIVE_UP = "give up"  # said in place of a test's name
+WHY = "why"  # said in place of a question's number, before the process ends because of an error
 ENDING = 10.0  # seconds to end a test that was given up, and to say where its processes were
 COUNT = "--xla_force_host_platform_device_count"
+ONCE_MORE = "its name must be the same each time"
 
 
 class Lost(RuntimeError):
@@ -54,6 +56,7 @@ class Zygote:
     """The zygote as pytest's process sees it: asked for a test, it returns the outcome of each process."""
 
     _asked = 0  # how many questions: an answer has its question's number
+    _why = ""  # the error that has ended the process, if it could say so
 
     def __init__(self, tests: Tests):
         self._begin(partial(_serve, tests))
@@ -69,8 +72,10 @@ class Zygote:
             try:
                 _let_go(asks, theirs)
                 serve(asks, theirs)
-            except BaseException:
+            except BaseException as error:
                 forked.stop_all()
+                with contextlib.suppress(OSError):
+                    json_lines.write(theirs, [WHY, f": {type(error).__name__}: {error}"])
             finally:
                 os._exit(0)
         os.close(theirs)
@@ -104,10 +109,15 @@ class Zygote:
             json_lines.write(self._to, [self._asked, question])
             while True:
                 number, answer = self._from.read(seconds)
+                if number == WHY:
+                    self._why = answer
                 if number in (self._asked, None):  # else to an earlier question, which had been given up
                     return answer
-        except (OSError, EOFError, TimeoutError, json_lines.Garbled) as error:
-            raise Lost(f"the process that starts the tests' processes no longer answers: {error}") from None
+        except (OSError, EOFError) as error:  # TimeoutError is an OSError
+            what = "does not answer" if isinstance(error, TimeoutError) else "has ended"
+            raise Lost(f"the process that starts the processes of tests {what}{self._why or f' ({error})'}") from None
+        except json_lines.Garbled as error:
+            raise Lost(f"the process that starts the processes of tests gave an unreadable answer: {error}") from None
 
     def close(self) -> None:
         """End the zygote and everything that it has started."""
@@ -135,7 +145,8 @@ class Early(Zygote):
             answer = super().ask(item, seconds)
         if answer == ENDED:
             self._file = None
-            raise Lost(f"the process that collected {item.path.name} again has ended")
+            why, self._why = self._why, ""
+            raise Lost(f"the process that collected {item.path.name} again has ended{why}")
         return answer
 
     def _turn_to(self, file: str, seconds: float) -> str:
@@ -151,8 +162,8 @@ def _results(answer: Any) -> Any:
     return [forked.Result(**result) for result in answer] if isinstance(answer, list) else answer
 
 
-def _serve(tests: Tests, asks: int, answers: int) -> None:
-    """Run each test that is named and answer with its outcome, until None is named."""
+def _serve(tests: Tests, asks: int, answers: int, lacking: str = "") -> None:
+    """Run each test that is named and answer with its outcome, until None is named. lacking: why one may be missing."""
     reader = json_lines.Reader(asks)
     early: list[Any] = []
 
@@ -169,7 +180,11 @@ def _serve(tests: Tests, asks: int, answers: int) -> None:
             return
         if name != GIVE_UP:
             known = tests.get(name)
-            answer = _run(*known) if known else f"{name} was not found when its file was collected again"
+            answer = (
+                _run(*known)
+                if known
+                else f"{name} was not found when its file was collected again, in a new process: {lacking or ONCE_MORE}"
+            )
             json_lines.write(answers, [number, answer])
 
 
@@ -180,9 +195,9 @@ def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
             continue
         pid = processes.fork()
         if pid == 0:
-            tests = in_process.collected(session, file)
+            tests, error = in_process.collected(session, file)
             json_lines.write(answers, [number, file])
-            return _serve(tests, asks, answers)
+            return _serve(tests, asks, answers, error)
         os.waitpid(pid, 0)
         json_lines.write(answers, [None, ENDED])  # to whatever was asked
 
@@ -227,6 +242,8 @@ def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
                 result["status"] = "struck"
         return results
     except PermissionError as error:
+        if not asked.hosts:
+            raise
         return f"{NO_HOSTS}{error}"
     finally:
         if not any(folder.glob("process*/*")) and not any(shared.iterdir()):

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from minipod.hlo import between_slices, text
 from minipod.hlo.collectives import collectives
+from minipod.hlo.kernels import HOST, kernel
 from minipod.hlo.ops import OPS, Branch, Collective, plain_number, ring_bytes
 from minipod.ranges import counted
 from minipod.tables import Table
@@ -39,9 +40,11 @@ class Bill(list[Collective]):
 
     compiled_for: the kind of machine for which the program was compiled, "CPU", "TPU" or "GPU"; empty if that is not
     known, and for slices of this list. A different compiler's program may send different bytes for the same function.
+    kernels: whether the program calls custom kernels, which may send bytes that are not counted.
     """
 
     compiled_for: str = ""
+    kernels: bool = False
 
 
 def read(hlo_text: str, mesh: Any = None) -> Bill:
@@ -54,7 +57,8 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     collective that cannot be read, and if the mesh has a different number of devices.
     """
     if not isinstance(hlo_text, str):
-        raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}: give its .as_text()")
+        advice = ": give its .as_text()" if hasattr(hlo_text, "as_text") else ""
+        raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}{advice}")
     program = text.parse(hlo_text)
     shape = None if mesh is None else dict(mesh.shape)
     devices = program.replicas * program.partitions
@@ -67,6 +71,8 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
         )
     bill = Bill(collectives(program, shape, numbers=order))
     bill.compiled_for = "TPU" if _TILED.search(hlo_text) else _kind(mesh)
+    every = (kernel(line) for computation in program.computations.values() for line in computation.values())
+    bill.kernels = any(each is not None and each.name != HOST for each in every)
     return bill
 
 
@@ -139,7 +145,9 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
 def times_of(c: Collective, so: str) -> int:
     """Return how often a collective runs. If unknown, raises ValueError with a message that ends in `so`."""
     if c.times is None:
-        raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
+        raise ValueError(
+            f"a loop around this {c.op} of {counted(c.bytes, 'byte')} runs an unknown number of times: {so}"
+        )
     return c.times
 
 
@@ -167,9 +175,12 @@ def table(collectives: Sequence[Collective]) -> Table:
 
     The columns are: operation, with the number of its branch if it is in one; axes of the mesh, or groups if they are
     unknown; bytes of the array; times; bytes that a device sends in all these times. Below the rows is the sum of the
-    last column, and for which kind of machine the program was compiled, if a `Bill` knows it.
+    last column, for which kind of machine the program was compiled, and whether kernels may send more, if a `Bill`
+    knows it.
     """
-    whose = f" (compiled for {compiled_for})" if (compiled_for := getattr(collectives, "compiled_for", "")) else ""
+    kind = getattr(collectives, "compiled_for", "")
+    parts = [f"compiled for {kind}"] * bool(kind) + ["not counting kernels"] * getattr(collectives, "kernels", False)
+    whose = f" ({', '.join(parts)})" if parts else ""
     rows = []
     for c in merged(collectives):
         branch = f" (branch {'/'.join(str(number) for _, number in c.branch)})" if c.branch else ""

@@ -98,5 +98,5 @@ LINKS = {
 def link(name: str) -> Link:
     """Return the interconnect of that name in `LINKS`. Raises ValueError, naming them all, for an unknown name."""
     if name not in LINKS:
-        raise ValueError(f"no interconnect is called {name!r}: choose one of {', '.join(LINKS)}")
+        raise ValueError(f"no interconnect is called {name!r}: choose one of {'; '.join(LINKS)}")
     return LINKS[name]

@@ -118,7 +118,7 @@ def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
 def _over(c: Collective, mesh: dict[str, int] | None) -> str:
     """`data, model`, or `part of model` if the groups are not whole rows of the mesh."""
     axes = device_groups.axes(c.groups, mesh, pairs=True) if mesh and not c.axes else None
-    return f"part of {' and '.join(axes)}" if axes else ", ".join(c.axes or ("no axis",))
+    return f"part of {' and '.join(axes)}" if axes else ", ".join(c.axes or ("unknown axes",))
 
 
 def least(c: Collective, link: Link, torus: Torus) -> float:

@@ -23,7 +23,7 @@ def test_every_chip_has_a_source_a_link_and_figures_also_those_that_readers_in_c
 
 
 def test_what_has_no_figure_is_answered_in_one_sentence():
-    with pytest.raises(ValueError, match="no source gives A100's peak for f8e4m3fn: choose one of bf16, s8$"):
+    with pytest.raises(ValueError, match="no source gives A100's peak for f8e4m3fn, only for bf16, s8$"):
         chip("A100").peak("f8e4m3fn")
     with pytest.raises(ValueError, match="no source gives H100's peak for f32"):
         roofline.compute_seconds({"f32": 1e12}, chip("H100"))

@@ -165,7 +165,7 @@ def test_seconds_are_those_of_traffic():
         ("v5e:2x4", {"fsdp": 4}, "v5e:2x4 has 8 devices, but the product of the axes is 4"),
         ("v5e:2x4", {"model": 8}, "no axis is called model: choose from data, stage, fsdp, expert, sequence, tensor"),
         ("v5e:4x4", {"fsdp": 16}, "8 sequences cannot be divided evenly among 16 devices (data × fsdp × expert)"),
-        ("v5e:2x4", {"expert": 8}, "expert=8 does not divide 0 experts"),
+        ("v5e:2x4", {"expert": 8}, "expert=8 needs a model with experts"),
         ("v5p:4x4x4", {"stage": 64}, "stage=64 does not divide 32 layers"),
         ("v5e:2x4", {"sequence": 8}, "sequence=8 does not divide 100 tokens of a sequence"),
     ],

@@ -79,6 +79,9 @@ def test_a_process_that_has_finished_is_named_at_once(tmp_path):
     done = cluster.run(tmp_path / "p.py", check=False, limit=60)
     assert done.outputs[1] == "0\n1\n"
     assert "OutOfStep: call 3, total(int): process 1 did not arrive; it has finished\n" in done.outputs[0]
+    (tmp_path / "p.py").write_text(SOONER + "if me:\n    raise KeyError\n")
+    done = cluster.run(tmp_path / "p.py", check=False, limit=60, survivors=True)
+    assert "call 3, total(int): process 1 did not arrive; it has ended with KeyError\n" in done.outputs[0]
 
 
 @pytest.mark.processes(2)

@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,9 @@ def test_a_plan_with_more_memory_stands_further_right_a_longer_one_higher_and_wh
         assert all(float(x) < other for other in others)
     said = {"these do not fit", "v5e:4x4 16", "bound by compute", "bound by memory", "bound by network"}
     assert said <= {*labels(picture)} and "v5e:4x4 16, does not fit" in picture.alt
+    unknown = pictures.plans([fitting[0], replace(fitting[1], loops={"once": 1})])
+    assert "these do not fit" not in labels(unknown) and "these fit, but a figure is missing" in labels(unknown)
+    assert ", fits, but a figure is missing" in unknown.alt
 
 
 def hops(picture: pictures.Picture) -> list[str]:

@@ -15,7 +15,7 @@ from minipod import pictures, pods, traffic
 TABLE = "expected a table: a row for each tick, and in it a label for each stage"
 MISTAKES = [
     # sharding, mesh, devices
-    (lambda: pictures.sharding(np.zeros(8)), TypeError, "jax.device_put"),
+    (lambda: pictures.sharding(np.zeros(8)), TypeError, "jax.numpy.asarray"),
     (lambda: jax.jit(pictures.sharding)(jnp.zeros(8)), TypeError, "outside jit"),
     (lambda: pictures.sharding(P("x"), (8,)), TypeError, "NamedSharding"),
     (lambda: pictures.sharding(on(mesh(8), "x")), TypeError, "shape"),
@@ -67,9 +67,9 @@ MISTAKES = [
     (lambda: pictures.profile([1, 2]), TypeError, "expected a profile, such as minipod.profiles.read returns"),
     (lambda: pictures.schedule([["F0", ""], ["B0"]]), ValueError, TABLE),
     (lambda: pictures.schedule([["G0"]]), ValueError, '\'G0\' is not a label: write "F3", "B3" or "F3b"'),
-    (lambda: pictures.schedule([["F0"] * 17]), ValueError, "17 stages and 1 ticks cannot be drawn: up to 16 and 64"),
+    (lambda: pictures.schedule([["F0"] * 17]), ValueError, "17 stages and 1 tick cannot be drawn: up to 16 and 64"),
     # player
-    (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "each of 2 devices"),
+    (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "2 lists, one per device"),
     (lambda: pictures.Trace(1).step("a", [["1"]], [pictures.Move(0, 1)]), ValueError, "devices 0 to 0"),
     (lambda: pictures.play(pictures.Trace(2)), ValueError, "note one first"),
     (lambda: pictures.play("abc"), TypeError, "a table of ticks"),

@@ -55,7 +55,7 @@ def test_a_send_to_other_slices_is_the_collective_that_it_is_for(mesh, kind, tar
 @pytest.mark.parametrize(
     "kind, target, said",
     [
-        ("GOSSIP", "{{100000,200000}}", "a transfer between slices is GOSSIP, which is not known"),
+        ("GOSSIP", "{{100000,200000}}", "a transfer between slices has the unknown type GOSSIP"),
         ("ALL_REDUCE", "everybody", "source and target of a transfer between slices are not understood"),
         ("ALL_REDUCE", "{{100000,300000}}", "it is sent to devices that the mesh does not have"),
     ],

@@ -90,12 +90,16 @@ def test_a_function_of_which_some_arguments_are_bound_has_its_recording_beside_i
 
 
 def test_without_a_recording_of_this_program_the_error_says_what_to_install(tmp_path):
-    with pytest.raises(OSError, match="nothing is recorded for step on v5e:2x2, .* `pip install no-such-package`"):
+    with pytest.raises(
+        OSError, match="nothing is recorded for step with these arguments on v5e:2x2, .* `pip install no-such-package`"
+    ):
         planning.make(traced(), tmp_path)
     with pytest.raises(OSError, match="nothing is recorded"):
         pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])
     keep(tmp_path, program="0" * 16)
-    with pytest.raises(RuntimeError, match="is of a different program: `pip install no-such-package`"):
+    with pytest.raises(
+        RuntimeError, match="is not of this program, as JAX .* traces it: `pip install no-such-package`"
+    ):
         planning.make(traced(), tmp_path)
 
 
@@ -120,6 +124,20 @@ def test_memory_layouts_reach_the_compiler_and_the_digest_without_which_a_record
     given = compile_process.formats([here.sharding], json.loads(json.dumps(turned.layouts[0])))
     ready = jax.jit(jnp.tanh, in_shardings=tuple(given)).lower(here).compile()
     assert ready.input_formats[0][0].layout.major_to_minor == (0, 2, 1)
+
+
+def test_a_memory_layout_of_an_argument_counts_as_one_that_the_jit_asks_for_and_must_not_contradict_it():
+    where = NamedSharding(pods.mesh("v5e:2x2", data=4), P("data"))
+    turned, auto = Format(Layout((1, 0)), where), Format(Layout.AUTO, where)
+    plain, laid = (jax.ShapeDtypeStruct((8, 4), "float32", sharding=of) for of in (where, turned))
+    by_jit = compiler.trace(jax.jit(jnp.tanh, in_shardings=turned), plain)
+    by_argument = compiler.trace(jax.jit(jnp.tanh), laid)
+    assert by_jit.layouts == by_argument.layouts == [[[(1, 0), None]], [None]]
+    assert recorded.digest(by_jit) == recorded.digest(by_argument) and by_argument.exported()
+    assert compiler.trace(jax.jit(jnp.tanh, in_shardings=turned), laid).layouts == by_jit.layouts
+    for other in (auto, Format(Layout((0, 1)), where)):
+        with pytest.raises(ValueError, match="an argument and the jit have different memory layouts, Layout.*: give a"):
+            compiler.trace(jax.jit(jnp.tanh, in_shardings=other), laid)
 
 
 def test_a_digest_is_the_same_in_every_process_and_another_of_another_program():
@@ -166,14 +184,14 @@ def test_inside_a_warm_block_a_program_for_another_platform_starts_its_own_compi
 @pytest.mark.parametrize(
     "program, on, mesh, said",
     [
-        ("product", "v5e:9x9", "data=4", "no slice of v5e has the shape 9x9: 1x1, "),
+        ("product", "v5e:9x9", "data=4", "no slice of v5e has the shape 9x9: choose from 1x1, "),
         ("product", "v5e:2x2", "4", "'4' does not name mesh axes: write NAME=SIZE once for each, such as data=4,"),
-        ("gone", "v5e:2x2", "data=4", "pod_programs.py cannot be imported: it has no function gone"),
+        ("gone", "v5e:2x2", "data=4", "pod_programs.py has no function gone"),
         ("nothing", "v5e:2x2", "data=4", "nothing(mesh) returned NoneType instead of (function, arguments) or ("),
         ("broken", "v5e:2x2", "data=4", "broken(mesh) failed: KeyError: 'data'"),
         ("wrong", "v5e:2x2", "data=4", "wrong cannot be traced: TypeError: dot_general requires"),
         ("no_sharding", "v5e:2x2", "data=4", "no_sharding cannot be traced: no argument has a NamedSharding, "),
-        ("product", "v5e:2x2", "data=4", "nothing is recorded for product on v5e:2x2"),
+        ("product", "v5e:2x2", "data=4", "nothing is recorded for product with these arguments on v5e:2x2"),
         ("no_such.py:product", "v5e:2x2", "data=4", "no_such.py: there is no such file"),
         ("large.py", "v5e:2x2", "data=4", "'large.py' is not FILE.py:"),
     ],

@@ -44,5 +44,5 @@ def test_budgets_are_kept_or_say_what_was_found():
     ):
         with pytest.raises(pytest.fail.Exception, match=re.escape(said)):
             check()
-    with pytest.raises(ValueError, match="nothing to compare with: give sent or most or only"):
+    with pytest.raises(ValueError, match="nothing to compare with: give sent, most or only"):
         assert_traffic(gathered, many)

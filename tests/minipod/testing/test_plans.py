@@ -76,6 +76,6 @@ def test_a_file_is_written_whole_or_not_at_all_and_only_the_process_that_writes_
     file.write_text('{"half of what process 0 wri')
     Plans(file, update=True, writes=False).check("twice", lambda x: 2 * x, x)
     with pytest.raises(
-        ValueError, match="plans/test_it.json contains no plans: restore it from version control, or del"
+        ValueError, match="plans/test_it.json cannot be read as plans: restore it from version control, or del"
     ):
         Plans(file, update=False).check("twice", lambda x: 2 * x, x)

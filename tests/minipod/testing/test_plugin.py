@@ -122,7 +122,7 @@ def test_set_up(broken):
     assert "this was process 1 of 2" in printed
     assert re.search(r"process 0: was still running .*test_it.py:\d+ in test_one_asserts", printed)
     assert "I am 0" in printed and "I am 1" in printed
-    hung = r"process 0 of 2 was still running after \d+ s, at .*test_it.py:\d+ in test_one_hangs\nprocess 1: passed"
+    hung = r"process 0 of 2 was still running after [\d.]+ s, at .*test_it.py:\d+ in test_one_hangs\nprocess 1: passed"
     assert re.search(hung, printed)
     assert "process 1 of 2 ended unexpectedly: exit code 3" in printed
     assert "printed more than 10 MB and was ended" in printed and len(printed) < 100_000
@@ -172,13 +172,15 @@ WRONG = {
     "processes(0)": "processes: n must be a whole number from 1 to 16, not 0",
     "processes(17)": "processes: n must be a whole number from 1 to 16, not 17",
     "devices('8')": "devices: n must be a whole number from 1 to 1024, not '8'",
-    "fault('kill', process=0, step=1)": "a fault without processes(n): which process would it strike?",
+    "fault('kill', process=0, step=1)": "fault without processes(n) or devices(n): which process would it strike?",
     "processes(2, seconds=-1)": "processes: seconds must be a number above 0 and below 1,000,000, not -1",
     "hosts(3) processes(4)": "hosts: the number of processes (4) must be a multiple of the number of hosts (3)",
     "hosts(5) processes(5)": "5 hosts: choose between 2 and 4",
     "hosts(2,rate='fast') processes(2)": "rate 'fast': give a number with its unit",
     "hosts(2)": "hosts without processes(n): which processes would run on them?",
     "hosts() processes(2)": "use it as hosts(n, rate=None, delay=None)",
+    "hosts(1,2,3,4) processes(2)": "hosts: takes from 1 to 3 positional arguments but 4 were given; use it as hosts(n,",
+    "fault('kill','1',2) processes(2)": "fault: process must be a whole number from 0 to 1, not '1'",
 }
 
 
@@ -210,6 +212,22 @@ def test_two(n): assert jax.device_count() == 2
     printed, outcomes = run(tmp_path, tests, str(tmp_path / "test_constants.py"))
     assert outcomes == {"test_x": "PASSED", "test_two[1]": "FAILED", "test_two[2]": "PASSED"}, printed
     assert "the process that collected test_it.py again has ended" in printed
+
+
+def test_a_file_that_cannot_be_imported_twice_says_why(tmp_path):
+    (tmp_path / "test_constants.py").write_text("import jax.numpy as jnp\nX = jnp.ones(3)\n")
+    tests = """
+with open("times", "a+") as file:
+    file.write("x")
+    if file.tell() == 2:
+        raise RuntimeError("the port is in use")
+
+@pytest.mark.devices(2)
+def test_two(): pass
+"""
+    printed, outcomes = run(tmp_path, tests, str(tmp_path / "test_constants.py"))
+    assert outcomes == {"test_two": "FAILED"}, printed
+    assert "test_two was not found when its file was collected again, in a new process: RuntimeError: the" in printed
 
 
 @pytest.mark.long
@@ -262,7 +280,7 @@ def test_wrong():
         *options,
     )
     assert "4 passed" in printed and "2 failed" in printed, printed
-    told = "JAX had started its devices before the test: test_constants.py, a conftest or a plug-in makes"
+    told = "JAX had started its devices before the test: probably test_constants.py, a conftest.py or a plug-in makes"
     assert told in printed and outcomes["test_told"] == "FAILED"
     assert "assert 2 == 3" in printed and re.search("this was process [01] of 2", printed)
     assert {outcomes[name] for name in ("test_x", "test_three", "test_summed[2]", "test_summed[4]")} == {"PASSED"}
@@ -357,7 +375,9 @@ def test_raises(): pass
     printed, outcomes = run(tmp_path, tests)
     passed = {name for name, outcome in outcomes.items() if outcome != "FAILED"}
     assert passed == {"test_warns", "test_known"} and len(outcomes) == 9, printed
-    assert re.search(r"the alarm rang\nwas still running after \d+ s, at .*test_it.py:\d+ in test_slow", printed)
+    assert re.search(
+        r"the alarm rang\nthe process was still running after [\d.]+ s, at .*test_it.py:\d+ in test_slow", printed
+    )
     assert re.search(r"SUBFAILED\[that\] \(i='?1'?\) test_it.py::test_subtests", printed)
     assert re.search(r"SUBFAILED\(n='?1'?\) test_it.py::TestUnit::test_unit", printed)
     assert printed.count("contains 1 failed subtest\n") >= 2

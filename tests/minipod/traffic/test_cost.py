@@ -100,7 +100,7 @@ def test_another_mesh_interconnect_or_link_is_refused():
     for other in (AbstractMesh((8,), ("z",)), AbstractMesh((4,), ("x",))):
         with pytest.raises(ValueError, match="is not the one on which these collectives run"):
             traffic.seconds([collective("all-gather", 800, 8, axes=("x",))], TORUS, other)
-    with pytest.raises(ValueError, match="no interconnect is called 'TPU v9': choose one of TPU v4, TPU v5e"):
+    with pytest.raises(ValueError, match="no interconnect is called 'TPU v9': choose one of TPU v4; TPU v5e"):
         traffic.seconds([], "TPU v9")
     for wrong in ({"bytes_per_second": 0}, {"latency": -1e-6}, {"closes": 0}, {"shape": "tree"}):
         with pytest.raises(ValueError, match="the link 'torus'"):
