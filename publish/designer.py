@@ -41,7 +41,7 @@ PACED = (
     ("all-reduce", ("tensor",)),
 )
 # Chapter 9's model of 202 million parameters in f32, without recomputation.
-BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, inside=INSIDE, whole=3, heads=8, again=False)
+BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, inside=INSIDE, heads=8, again=False)
 
 
 def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:

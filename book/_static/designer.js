@@ -9,7 +9,7 @@ const times = numbers => numbers.reduce((a, b) => a * b, 1);
 
 /** A model of which the reader knows three numbers; attention writes the scores of its heads, which are 128 wide. */
 const ownModel = (params, layers, width) => ({ params, layers, width, heads: width / 128, sums: 4, weight: 2, gradient: 2, state: 12,
-  inside: 16, whole: 4, again: true, last: 1 / 3, kv: 2, groups: 0, experts: 0, each: 2, spread: 0 });
+  inside: 16, whole: 3, again: true, last: 1 / 3, kv: 2, groups: 0, experts: 0, each: 2, spread: 0 });
 
 /** A key of the machine's layouts: the exponents of two of all six sizes. */
 const layoutKey = by => DESIGN_AXES.map(axis => Math.log2(by[axis])).join("");

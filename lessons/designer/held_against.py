@@ -60,7 +60,9 @@ class Case:
 
     @property
     def held(self):
-        return sum(self.design.held.values()) / self.plan.memory["peak"]
+        held = self.design.held  # and the batch: all arguments but the state
+        batch = self.plan.memory["arguments"] - held["state"]
+        return (sum(held.values()) + batch) / self.plan.memory["peak"]
 
     @property
     def memory(self):
@@ -86,7 +88,6 @@ def cases():
                 weight=4,
                 gradient=4,
                 inside=INSIDE,
-                whole=3,
                 heads=8,
                 again=False,
             )
