@@ -84,7 +84,7 @@ function design(of, machine, by) {
 }
 
 /** How many times the formulas' bytes a compiled step may need; the plans of the page needed less. */
-const closeBy = of => of.again ? 1.25 : 1.35;
+const closeBy = of => of.again ? 1.3 : 1.35;
 
 /** "fits", "close" (only a plan can say) or "too much". */
 function fits({ held, room }, of) {

@@ -27,7 +27,7 @@ AXES = ("data", "stage", "fsdp", "expert", "sequence", "tensor")  # outermost fi
 TOUCHED = 20  # how often a layer's activations are read or written in a step, from compiled plans
 SCORED = 9  # how often attention scores are, if they are written to memory
 SCORES = 1.5  # arrays of scores held at once: one in f32, and their softmax in bf16
-CLOSE = {True: 1.25, False: 1.35}  # by Model.again: compiled plans held at most 1.16 and 1.27 times the formula's bytes
+CLOSE = {True: 1.3, False: 1.35}  # by Model.again: compiled plans held at most 1.22 and 1.27 times the formula's bytes
 BIG = 10**15  # bytes, for which the time of a start is negligible
 
 
