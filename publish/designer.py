@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from lessons.designer.held_against import LARGE
+from lessons.designer.held_against import INSIDE, LARGE
 from minipod import traffic
 from minipod.chips import CHIPS
 from minipod.choose import SHAPES, Model
@@ -40,8 +40,8 @@ PACED = (
     ("collective-permute", ("stage",)),
     ("all-reduce", ("tensor",)),
 )
-# Chapter 9's model of 201 million parameters in f32, without recomputation.
-BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, state=4, again=False)
+# Chapter 9's model of 202 million parameters in f32, without recomputation.
+BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, inside=INSIDE, heads=8, again=False)
 
 
 def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:

@@ -9,7 +9,7 @@ const times = numbers => numbers.reduce((a, b) => a * b, 1);
 
 /** A model of which the reader knows three numbers; attention writes the scores of its heads, which are 128 wide. */
 const ownModel = (params, layers, width) => ({ params, layers, width, heads: width / 128, sums: 4, weight: 2, gradient: 2, state: 12,
-  inside: 16, again: true, last: 1 / 3, kv: 2, groups: 0, experts: 0, each: 2, spread: 0 });
+  inside: 16, whole: 3, again: true, last: 1 / 3, kv: 2, groups: 0, experts: 0, each: 2, spread: 0 });
 
 /** A key of the machine's layouts: the exponents of two of all six sizes. */
 const layoutKey = by => DESIGN_AXES.map(axis => Math.log2(by[axis])).join("");
@@ -68,10 +68,10 @@ function design(of, machine, by) {
   const held = {
     state: of.state * own / by.fsdp,
     gradients: of.gradient * own / by.fsdp * (by.stage > 1 ? 2 : 1),
-    copy: of.state > of.weight ? of.weight * own / by.fsdp : 0,
-    gathered: by.fsdp > 1 ? (of.weight * (by.stage > 1 ? layers : 1) + of.gradient) * own / layers : 0,
+    copy: of.weight < 4 && of.state > 4 ? of.weight * own / by.fsdp : 0,
+    gathered: by.fsdp > 1 ? of.weight * own / (by.stage > 1 ? 1 : layers) : 0,
     inputs: layers * width * ticks / micro,
-    inside: (inside + wholeKeys + SCORES * scores) / micro * (of.again ? 1 : layers),
+    inside: (inside + of.whole * width + wholeKeys + SCORES * scores) / micro * (of.again ? 1 : layers),
   };
   const moved = (by.fsdp > 1 ? 5 : 3) * of.weight * own * ticks + 2 * of.state * own / by.fsdp
     + layers * ticks / micro * (TOUCHED * (1 + of.inside / by.tensor) * width + SCORED * scores);
@@ -84,7 +84,7 @@ function design(of, machine, by) {
 }
 
 /** How many times the formulas' bytes a compiled step may need; the plans of the page needed less. */
-const closeBy = of => of.again ? 1.5 : 2.3;
+const closeBy = of => of.again ? 1.3 : 1.35;
 
 /** "fits", "close" (only a plan can say) or "too much". */
 function fits({ held, room }, of) {

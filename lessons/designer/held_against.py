@@ -12,7 +12,8 @@ from minipod.pods.plan import Plan
 
 LESSONS = Path(__file__).resolve().parents[1]
 # Chapter 15's stacks of layers, bf16, no optimizer, nothing computed again:
-# layers, width, hidden units. Each token is a row of its own.
+# layers, width, hidden units, kept with relu's mask, one byte for each. Each
+# token is a row of its own.
 STACKS = {"small": (16, 4096, 16384), "large": (24, 8192, 32768)}
 STACKED = """
 small_14 v5e:4x4 fsdp=16 | small_14 v5e:4x4 fsdp=4,tensor=4
@@ -28,6 +29,7 @@ large_14 h100:8 fsdp=8 | large_14 h100:8 fsdp=2,tensor=4
 """
 # Chapter 9's model of 201 million parameters, f32.
 LARGE = 256 * 1024 * 2 + 32 * 1024 + 16 * (4 * 1024**2 + 2 * 1024 * 4096)
+INSIDE = 4 + 6 * 4  # kept: queries, keys, values, heads, and six for gelu
 TRAINED = {"dp": "data=8", "fsdp": "fsdp=8", "tp": "tensor=8"}
 # Chapter 17's steps with ZeRO-3: slice, layers, width, sequences.
 STEPS = {
@@ -58,7 +60,9 @@ class Case:
 
     @property
     def held(self):
-        return sum(self.design.held.values()) / self.plan.memory["peak"]
+        held = self.design.held  # and the batch: all arguments but the state
+        batch = self.plan.memory["arguments"] - held["state"]
+        return (sum(held.values()) + batch) / self.plan.memory["peak"]
 
     @property
     def memory(self):
@@ -83,7 +87,8 @@ def cases():
                 32,
                 weight=4,
                 gradient=4,
-                state=4,
+                inside=INSIDE,
+                heads=8,
                 again=False,
             )
             yield case(
@@ -95,7 +100,7 @@ def cases():
             )
     for name, (on, layers, width, rows) in STEPS.items():
         params = 12 * layers * width**2 + (2 * 256 + 1024) * width
-        of = Model(params, layers, width, rows, 1024)
+        of = Model(params, layers, width, rows, 1024, heads=width // 128)
         yield case("ch17_step", f"{name}_nothing", on, "fsdp=16", of)
     yield from six_axes()
     yield from published()
@@ -106,7 +111,7 @@ def stack(name, on, sizes):
     layers, width, hidden = STACKS[size]
     of = Model(
         2 * layers * width * hidden, layers, width, 2 ** int(power), 1,
-        sums=2, state=2, inside=hidden / width, again=False,
+        sums=2, state=2, inside=1.5 * hidden / width, whole=0, again=False,
     )  # fmt: skip
     return case("ch15_pods", name, on, sizes, of)
 

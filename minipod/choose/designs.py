@@ -27,7 +27,7 @@ AXES = ("data", "stage", "fsdp", "expert", "sequence", "tensor")  # outermost fi
 TOUCHED = 20  # how often a layer's activations are read or written in a step, from compiled plans
 SCORED = 9  # how often attention scores are, if they are written to memory
 SCORES = 1.5  # arrays of scores held at once: one in f32, and their softmax in bf16
-CLOSE = {True: 1.5, False: 2.3}  # by Model.again: no compiled plan held more than this many times the formula's bytes
+CLOSE = {True: 1.3, False: 1.35}  # by Model.again: compiled plans held at most 1.22 and 1.27 times the formula's bytes
 BIG = 10**15  # bytes, for which the time of a start is negligible
 
 
@@ -214,19 +214,19 @@ def _scores(of: Model, by: Mapping[str, int]) -> float:
 
 def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
     """Return bytes by what they hold: the optimizer's state; gradients (with stages, the sum and those of one tick);
-    the copy of the weights for arithmetic; the gathered weights of one layer (with stages, of all), and one layer's
-    gradient before it is scattered; the input of each layer (with stages, for every tick); and the activations inside
-    one layer, or inside all if none is recomputed.
+    the copy of the weights for arithmetic; the gathered weights of one layer (with stages, of all), whose room its
+    gradient takes before it is scattered; the input of each layer (with stages, for every tick); and the activations
+    inside one layer, or inside all if none is recomputed.
     """
     layers, ticks, micro = _pipeline(of, by)
     params, whole = _own(of, by) / by["fsdp"], _own(of, by) if by["fsdp"] > 1 else 0.0
     keys = of.kv * by["sequence"] if by["sequence"] > 1 else 0  # of whole sequences
-    inside = (of.inside + keys) / by["tensor"] * _width(of, by) + SCORES * _scores(of, by)
+    inside = ((of.inside + keys) / by["tensor"] + of.whole) * _width(of, by) + SCORES * _scores(of, by)
     return {
         "state": of.state * params,
         "gradients": of.gradient * params * (2 if by["stage"] > 1 else 1),
-        "copy": of.weight * params if of.state > of.weight else 0.0,
-        "gathered": (of.weight * (layers if by["stage"] > 1 else 1) + of.gradient) * whole / layers,
+        "copy": of.weight * params if of.weight < 4 < of.state else 0.0,
+        "gathered": of.weight * whole / (1 if by["stage"] > 1 else layers),
         "inputs": layers * _width(of, by) * ticks / micro,
         "inside": inside / micro * (1 if of.again else layers),
     }

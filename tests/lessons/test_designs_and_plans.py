@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from minipod.choose import AXES, Model, choices, design, model, summary
+from minipod.choose.designs import CLOSE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,7 +61,7 @@ def test_what_the_command_says_of_these_plans_is_so(cases):
     otherwise = [name(case) for case in fit if abs(case.sent - 1) > close / 100]
     assert otherwise == [each for each, way in OTHERWISE.items() if way == IN_BF16]
     held = [case.held for case in fit if case.again]
-    assert [min(held), max(held)] == pytest.approx(ranges, abs=0.04)
+    assert [min(held), max(held)] == pytest.approx(ranges, abs=0.005)
 
 
 def test_the_compiler_does_otherwise_as_the_page_says(cases):
@@ -93,15 +94,17 @@ def test_what_is_held_is_near_the_plan_and_what_fits_fits(cases):
         assert case.design.fits in (case.plan.fits, None), name(case)
         assert (sum(case.design.held.values()) <= case.design.room) == case.plan.fits, name(case)
         if case.plan.fits:
-            close = 1.5 if case.again else 2.3
-            assert 1 / close < case.held < 1.25, (name(case), case.held)
+            close = CLOSE[case.again]
+            assert 1 / close < case.held < 1.2, (name(case), case.held)
 
 
 def test_what_bounds_is_what_bounds_the_plan(cases):
-    """But for one, whose memory's time is 1.6 times the plan's."""
+    """But for three small ones, whose memory's time is 1.7 to 2.5 times the plan's."""
     fit = [case for case in cases if case.plan.fits]
     assert [name(c) for c in fit if c.design.seconds.bound != c.plan.seconds.bound] == [
         "large_tp_donated v5e:2x4 tensor=8",
+        "large_tp_donated_512 v5e:2x4 tensor=8",
+        "one_nothing v5e:4x4 fsdp=16",
     ]
     assert sum(not case.plan.fits for case in cases) == 3
 
