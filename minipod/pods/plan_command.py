@@ -43,7 +43,7 @@ class Wanted:
 
 
 def run(wanted: Wanted) -> "Plan":
-    """Make the plan. Raises ValueError, OSError or `recorded.Stale`, with one sentence, for any mistake."""
+    """Make the plan. Raises ValueError or OSError, with one sentence, for any mistake."""
     file, name, axes = checked(wanted)
     key = plan_cache.key(
         str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla), wanted.passes
@@ -110,6 +110,7 @@ def _recorded(wanted: Wanted) -> "Plan":
     """Return the recorded plan, if no compiler is installed."""
     from minipod.pods.compiler import missing
     from minipod.pods.planning import make
+    from minipod.pods.recorded import Stale
 
     install = f"`pip install {' '.join(missing(slice_of(wanted.on).generation.platform))}`"
     if wanted.mesh is None:
@@ -118,7 +119,10 @@ def _recorded(wanted: Wanted) -> "Plan":
         raise ValueError(
             f"--xla, --save, --dump, --passes and --explicit need the compiler, which is not installed: {install}"
         )
-    return make(prepared(wanted.program, wanted.on, wanted.mesh), Path(wanted.program.rpartition(":")[0]).parent)
+    try:
+        return make(prepared(wanted.program, wanted.on, wanted.mesh), Path(wanted.program.rpartition(":")[0]).parent)
+    except Stale as error:
+        raise ValueError(str(error)) from None
 
 
 def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:

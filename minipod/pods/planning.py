@@ -31,9 +31,9 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
 
     Raises ValueError if no argument has a sharding on a mesh of a slice, two lie on different meshes, or one has a
     different memory layout (`jax.experimental.layout.Format`) than the jit asks for; RuntimeError if the compiler
-    refuses the program or dies, TimeoutError after 300 s; `Missing`, an OSError, if there is neither libtpu nor a recording; `Stale`, a
-    RuntimeError, if the recording was made for a different program. A program that does not fit is not an error:
-    `plan.fits` is False.
+    refuses the program or dies; TimeoutError after 300 s; `Missing`, an OSError, if there is neither libtpu nor a
+    recording; `Stale`, a RuntimeError, if the recording was made for a different program. A program that does not fit
+    is not an error: `plan.fits` is False.
     """
     traced = trace(function, *arguments)
     platform = traced.on.generation.platform
