@@ -98,7 +98,7 @@ def _state(member: Member, tense: str = "is") -> str:
     """Describe what a process does at this moment: "process 0 is waiting in `y.block_until_ready()` (step.py:14)"."""
     name = f"process {member.index}"
     if not member.working:
-        return f"{name} has finished"
+        return f"{name} has {'failed' if member.failed else 'finished'}"
     if member.suspended():
         return f"{name} {tense} suspended (SIGSTOP)"
     doing = f"{name} {tense} {'waiting' if member.hung or member.idle_for() > 1 else 'busy'}"

@@ -52,7 +52,10 @@ def with_jax() -> list[Finding]:
     as_it_is = look(os.environ, *["no-simulation"] * bool(bent))
     clean = look(environment.clean()) if bent else as_it_is
     facts = as_it_is[2]
-    early = "JAX starts before the program does (a sitecustomize, a .pth file): the program's settings come too late"
+    early = (
+        "JAX starts before the program does, and the program's settings come too late: does a sitecustomize or a .pth "
+        "file start it?"
+    )
     findings = [own_devices(as_it_is, bent, works_without=not clean[0])]
     simulated = clean[2].get("simulated", clean[1])
     wrong = not simulated.startswith("8 cpu")
@@ -94,7 +97,7 @@ def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) ->
             needed=False,
         )
     return Finding(
-        "Devices", last_line, "JAX does not start: reinstall it (`pip install --force-reinstall jax jaxlib`)"
+        "Devices", last_line, "JAX does not start: if it is damaged, `pip install --force-reinstall jax jaxlib`"
     )
 
 

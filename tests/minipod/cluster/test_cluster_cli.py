@@ -99,7 +99,7 @@ def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(s
             ["run", "p.py", "--i={rank}"],
             "minipod: there is no placeholder {rank}: in arguments, only {process}, {processes} and",
         ),
-        (["traffic", "nope.hlo"], "minipod: nope.hlo: there is no such file"),
+        (["traffic", "nope.hlo"], "minipod: nope.hlo: No such file or directory"),
         (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: the folder of that file does not exist"),
     ],
 )
