@@ -109,7 +109,7 @@ def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
     if processes > started:
         raise ValueError(
             f"num_processes is {processes}, but only {started} {'was' if started == 1 else 'were'} started, so the "
-            f"processes would wait forever: start {processes}, or pass {{processes}} to the program"
+            f"processes would wait in vain: start {processes}, or pass {{processes}} to the program"
         )
     if not (given.get("coordinator_bind_address") or os.environ.get("JAX_COORDINATOR_BIND_ADDRESS")):
         given["coordinator_bind_address"] = address  # JAX's default is every interface

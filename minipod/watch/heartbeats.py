@@ -82,7 +82,7 @@ class Folder:
             except OSError as error:
                 unreadable.append(f"{path.name} cannot be read: {error.strerror}")
             except (ValueError, TypeError, KeyError):
-                unreadable.append(f"{path.name} is incomplete, not a heartbeat, or from another minipod")
+                unreadable.append(f"{path.name} is incomplete, not a heartbeat, or by another version of minipod")
         if not beats:
             reason = unreadable[0] if unreadable else "no process has written a heartbeat here"
             raise ValueError(f"{self.path}: {reason}")

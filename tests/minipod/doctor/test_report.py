@@ -71,7 +71,11 @@ def test_an_old_missing_untried_or_unfitting_version_is_said(there, monkeypatch:
     assert installed.package("jax").value == "missing" and distribution.version() == "unknown"
     there["jax"] = "0.9.2"
     assert installed.package("jax").advice.startswith("0.10 or newer is needed")
-    for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tested up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
+    for version, says in (
+        ("0.12.9", ""),
+        ("0.13.0.dev1", "tested with JAX up to 0.12"),
+        ("1.0", "`pip install 'jax==0.12.*'`"),
+    ):
         there |= {"jax": version, "jaxlib": version}
         finding = installed.package("jax")
         assert says in finding.advice and finding.state == ("note" if says else "well")  # and no fault
@@ -133,6 +137,6 @@ def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(
     monkeypatch.setattr(namespaces, "NEEDED", {"tc": "iproute2"})
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", "/nowhere/either")
-    assert "missing here: install iproute2" in str(namespaces.why_not())
+    assert "missing here: install it (Debian's package iproute2)" in str(namespaces.why_not())
     monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", f"{tmp_path}:/usr/bin:/bin")
     assert "missing" not in str(namespaces.why_not())
