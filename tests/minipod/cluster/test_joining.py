@@ -11,7 +11,7 @@ import pytest
 
 from minipod import cluster
 from minipod.cluster import joining
-from minipod.processes import free_port, try_port
+from minipod.processes import free_port, ports, try_port
 
 # The address, this process's number, how many, and a file to wait for: all from the command line. Line 4 joins.
 NAMED = """import os, sys, time
@@ -134,7 +134,7 @@ def test_an_address_at_which_nobody_can_be():
         joining._obstacles("no-such.invalid:99", "no-such.invalid", 99)
     for address in ("localhost", "localhost:0"):
         with pytest.raises(ValueError, match=f"^'{address}' is not a coordinator's address: give a host and a "):
-            joining._parts(address)
+            ports.parts(address)
 
 
 def test_a_port_that_another_program_has_is_named():
