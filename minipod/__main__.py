@@ -12,8 +12,7 @@ from typing import Any, NoReturn
 from minipod import distribution
 
 LIMITS = {
-    errno.EMFILE: ": this shell allows too few open files (`ulimit -n 1024` allows more)",
-    errno.EAGAIN: ": this shell allows too few processes (`ulimit -u`), or the machine has no room for more",
+    errno.EAGAIN: ": perhaps this shell allows too few processes (`ulimit -u`), or the machine has no room for more",
     errno.ENOMEM: ": close other programs, or start fewer processes",
     errno.ENOSPC: ": free some space on that disk",
 }
@@ -145,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     profile.add_argument("--step", type=int, metavar="N", help="show only step N (jax.profiler.StepTraceAnnotation)")
     profile.add_argument(
         "--text", action="append", default=[], metavar="FILE",
-        help="`compiled.as_text()` of the program that ran: shows which devices share a collective",
+        help="`compiled.as_text()` of the program that ran: shows which simulated devices share a collective",
     )  # fmt: skip
     profile.add_argument("--top", type=int, default=0, metavar="N", help="also list the N longest operations")
     profile.add_argument("--draw", metavar="FILE.svg", help="also write a picture")
@@ -271,12 +270,10 @@ def _watch(options: argparse.Namespace) -> int:
 
 
 def _traffic(options: argparse.Namespace) -> int:
-    if options.file != "-" and not Path(options.file).is_file():
-        raise FileNotFoundError(f"{options.file}: there is no such file")
+    from minipod.hlo.text import from_file
     from minipod.traffic import read, table, total
 
-    text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
-    collectives = read(text)
+    collectives = read(from_file(options.file))
     print(table(collectives), flush=True)
     total(collectives)  # for a loop of unknown length, the table has a "?", and this raises the reason
     return 0
@@ -372,6 +369,10 @@ def _in_words(error: OSError) -> str:
     if error.errno is None:
         return str(error)
     about = f"{error.filename}: " if error.filename else ""
+    if error.errno == errno.EMFILE:
+        from minipod.doctor.machine import more_open_files
+
+        return f"{about}{error.strerror}: {more_open_files()}"
     return f"{about}{error.strerror}" + LIMITS.get(error.errno, "")
 
 

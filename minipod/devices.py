@@ -49,7 +49,7 @@ def simulate(devices: int = 8) -> None:
         jax.config.update("jax_num_cpu_devices", devices)  # raises once JAX has started
         jax.config.update("jax_platforms", "cpu")
     except RuntimeError:
-        have, kind = jax.device_count(), jax.default_backend()
+        have, kind = jax.local_device_count(), jax.default_backend()
         if (have, kind) != (devices, "cpu"):
             raise RuntimeError(
                 f"JAX has already started with {counted(have, f'{kind} device')}: "

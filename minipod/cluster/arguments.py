@@ -16,14 +16,14 @@ from typing import Any, NoReturn
 import psutil
 
 from minipod import jax_private
+from minipod.cluster.place import SLURM
 from minipod.processes import environment, wait_for_listener
-from minipod.processes.ports import in_the_way
+from minipod.processes.ports import in_the_way, parts
 
 HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 PATIENCE = 300  # seconds that JAX gives the others to come
 SETTLE = 2.0  # seconds in which process 0 finds out that the coordinator which listens is not its own
 OPEN_MPI_4 = "OMPI_MCA_orte_hnp_uri"  # what JAX recognises it by
-_SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
 _MPI_STARTERS = ("mpirun", "orted", "orterun", "mpiexec", "prterun", "prted", "prte", "hydra_pmi_proxy")
 _SLURM_STARTER = "slurmstepd"
 
@@ -64,7 +64,7 @@ def launcher(env: Mapping[str, str] = os.environ) -> str | None:
         return "ompi"
     if "OMPI_COMM_WORLD_SIZE" in env:
         return "mpi4py"
-    return "slurm" if all(name in env for name in _SLURM) else None
+    return "slurm" if all(name in env for name in SLURM) else None
 
 
 PORTS = range(61440, 65536)  # from which JAX takes the port of a Slurm job, by its number
@@ -77,11 +77,24 @@ def port_of_step(env: Mapping[str, str] = os.environ) -> str | None:
     only JAX; later steps get different ones, so that steps that run at the same time do not join each other.
     """
     job, step = env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", "")
-    if "JAX_COORDINATOR_PORT" in env or "JAX_COORDINATOR_ADDRESS" in env:
+    if env.get("JAX_COORDINATOR_PORT") or "JAX_COORDINATOR_ADDRESS" in env:  # as JAX has it: see `different_port`
         return None
     if not (job.isdecimal() and step.isdecimal() and int(step)):
         return None
     return str(PORTS[(int(job) + 1009 * int(step)) % len(PORTS)])
+
+
+def different_port(env: Mapping[str, str] = os.environ) -> str:
+    """Return how to give the coordinator a different port.
+
+    JAX takes JAX_COORDINATOR_ADDRESS if it is set, even if it is empty, and then ignores JAX_COORDINATOR_PORT; an empty
+    JAX_COORDINATOR_PORT counts as not set. Under `minipod run` JAX reads neither.
+    """
+    if "MINIPOD_COORDINATOR" in env:
+        return "start `minipod run` with a different --port, or without one"
+    if "JAX_COORDINATOR_ADDRESS" in env:
+        return "set JAX_COORDINATOR_ADDRESS to one with a different port, the same for all processes"
+    return "set JAX_COORDINATOR_PORT to another, the same for all processes"
 
 
 def _from_our_launcher() -> dict[str, Any]:
@@ -116,12 +129,18 @@ def _look_ahead(name: str) -> None:
         return
     number, count, where = questions
     process, port = number(), os.environ.get("JAX_COORDINATOR_PORT")
-    address = os.environ.get("JAX_COORDINATOR_ADDRESS") or where(timeout_secs=PATIENCE, override_coordinator_port=port)
-    host = address.rpartition(":")[0].strip("[]")
+    address = os.environ.get("JAX_COORDINATOR_ADDRESS")
+    if address is None:
+        address = where(timeout_secs=PATIENCE, override_coordinator_port=port)
+    try:
+        host, port_number = parts(address)
+    except ValueError as error:
+        variable = "JAX_COORDINATOR_ADDRESS" if "JAX_COORDINATOR_ADDRESS" in os.environ else "JAX_COORDINATOR_PORT"
+        _end(f"{variable} is wrong: {error}")
     environment.without_proxy(os.environ, host)
     environment.silence_proxy_warning()
     try:
-        addresses = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port_number, type=socket.SOCK_STREAM)
     except OSError:
         _end(f"process 0 should be on {host!r}, and this host does not know that name: set JAX_COORDINATOR_ADDRESS")
     if process == 0:
@@ -129,7 +148,7 @@ def _look_ahead(name: str) -> None:
     elif count() > 1:
         began = time.monotonic()
         if not wait_for_listener(address, PATIENCE):
-            _end(f"nothing listened on {address} within {PATIENCE} s: has process 0 ended, or is there a firewall?")
+            _end(f"nothing answered at {address} within {PATIENCE} s: has process 0 ended, or is there a firewall?")
         if time.monotonic() < began + SETTLE:
             time.sleep(SETTLE)  # it may be another job's: process 0 is about to say so
 
@@ -141,12 +160,7 @@ def _see_that_it_is_free(addresses: list[tuple[Any, ...]], address: str) -> None
     """
     faults = in_the_way(addresses)
     if errno.EADDRINUSE in faults:
-        fixed = "JAX_COORDINATOR_ADDRESS" in os.environ  # JAX then ignores the port alone
-        name = "JAX_COORDINATOR_ADDRESS" if fixed else "JAX_COORDINATOR_PORT"
-        _end(
-            f"the coordinator's port is taken, perhaps by another job ({address}): set {name} to another, the same for "
-            "all processes"
-        )
+        _end(f"the coordinator's port is taken, perhaps by another job ({address}): {different_port()}")
     if faults == [errno.EADDRNOTAVAIL] * len(addresses):
         _end(
             f"the others will look for process 0 at {address}, but it is on {socket.gethostname()}: set "

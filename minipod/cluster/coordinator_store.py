@@ -31,7 +31,7 @@ def _client() -> Any:
     if not jax.distributed.is_initialized():
         raise RuntimeError("there is no coordinator: call jax.distributed.initialize first")
     if not is_known():
-        raise RuntimeError(f"minipod cannot find the coordinator's store in JAX {jax.__version__}")
+        raise RuntimeError(f"minipod cannot use the coordinator's store of JAX {jax.__version__}")
     return jax_private.coordinator_client()
 
 

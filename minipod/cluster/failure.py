@@ -1,5 +1,6 @@
 """Name the first failure of a local cluster in one sentence."""
 
+import os
 import re
 import signal
 from collections import defaultdict
@@ -68,7 +69,8 @@ def _end(first: Member, members: list[Member]) -> str:
 def _complaint(first: Member) -> str:
     """Return XLA's own message if it refused a setting of the environment and ended the process."""
     complaint = next((m[1] for line in first.lines if (m := _REFUSED.search(line))), "")
-    return f": {complaint[:160]}, which this environment sets" if complaint else ""
+    ours = any(flag in complaint for flag in os.environ.get("XLA_FLAGS", "").split())
+    return f": {complaint[:160]}" * bool(complaint) + ", which this environment sets" * ours
 
 
 def _error(member: Member) -> tuple[str | None, str | None]:
@@ -98,7 +100,7 @@ def _state(member: Member, tense: str = "is") -> str:
     """Describe what a process does at this moment: "process 0 is waiting in `y.block_until_ready()` (step.py:14)"."""
     name = f"process {member.index}"
     if not member.working:
-        return f"{name} has finished"
+        return f"{name} has {'failed' if member.failed else 'finished'}"
     if member.suspended():
         return f"{name} {tense} suspended (SIGSTOP)"
     doing = f"{name} {tense} {'waiting' if member.hung or member.idle_for() > 1 else 'busy'}"

@@ -18,7 +18,7 @@ from typing import Any
 from minipod.devices import have_started
 from minipod.processes import wait_for_listener
 from minipod.processes.imports import once_imported
-from minipod.processes.ports import in_the_way
+from minipod.processes.ports import in_the_way, parts
 from minipod.processes.runtime_dir import open_own, runtime_dir
 
 _HERE = "use localhost, or pass {coordinator} to the program"
@@ -77,7 +77,7 @@ def _until_the_service_ends(address: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         connection = None
         with contextlib.suppress(OSError, ValueError):
-            connection = stack.enter_context(socket.create_connection(_parts(address), timeout=1))
+            connection = stack.enter_context(socket.create_connection(parts(address), timeout=1))
             connection.recv(4096)
         yield
         if connection:
@@ -104,18 +104,18 @@ def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
         return
     if not 0 <= number < processes:
         return
-    host, port = _parts(address)
+    host, port = parts(address)
     started = int(os.environ["MINIPOD_PROCESSES"])
     if processes > started:
         raise ValueError(
             f"num_processes is {processes}, but only {started} {'was' if started == 1 else 'were'} started, so the "
-            f"processes would wait forever: start {processes}, or pass {{processes}} to the program"
+            f"processes would wait in vain: start {processes}, or pass {{processes}} to the program"
         )
     if not (given.get("coordinator_bind_address") or os.environ.get("JAX_COORDINATOR_BIND_ADDRESS")):
         given["coordinator_bind_address"] = address  # JAX's default is every interface
     tell(joins=[number, processes, address])
     ours = os.environ["MINIPOD_COORDINATOR"]
-    elsewhere, named = not ours.startswith("127."), port != _parts(ours)[1]  # hosts have networks of their own
+    elsewhere, named = not ours.startswith("127."), port != parts(ours)[1]  # hosts have networks of their own
     if named and not elsewhere:
         obstacles = _obstacles(address, host, port)
         if number == 0:
@@ -128,13 +128,6 @@ def _wait(coordinator: str, patience: float) -> None:
     """Let process 0 be first: JAX's own second attempt would come a whole second later, or reach another cluster."""
     if not wait_for_listener(coordinator, patience):
         raise TimeoutError(f"process 0 did not call jax.distributed.initialize within {patience:g} s")
-
-
-def _parts(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
-    if not (host and port.isdecimal() and 0 < int(port) < 65536):
-        raise ValueError(f"{address!r} is not a coordinator's address: give a host and a port, such as localhost:10000")
-    return host.strip("[]"), int(port)
 
 
 def _obstacles(address: str, host: str, port: int) -> list[int | None]:
@@ -160,7 +153,7 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
     gRPC shares a port with any other listener that allows it (SO_REUSEPORT), and a call may then reach either.
     """
     sign = socket.socket()
-    host, own = _parts(os.environ["MINIPOD_COORDINATOR"])
+    host, own = parts(os.environ["MINIPOD_COORDINATOR"])
     try:
         sign.bind((host, own))
     except OSError:  # a second process 0 of this run: the launcher is about to say so
@@ -177,8 +170,7 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
             sign.close()
             os.close(lock)
             raise OSError(
-                f"{taken} listens on {address}: wait until it ends, or pass {{coordinator}}, a free address, to the "
-                "program"
+                f"{taken} uses {address}: wait until it ends, or pass {{coordinator}}, a free address, to the program"
             )
         _held[port] = lock
     _signs.append(sign)

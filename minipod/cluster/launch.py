@@ -230,10 +230,17 @@ def check_numbers(processes: int, devices: int, limit: float, collective_timeout
             f"{processes} × {devices} = {processes * devices} devices are too many: all processes together can "
             f"simulate at most {MAX_DEVICES}"
         )
-    if not (limit > 0 and math.isfinite(limit)):
-        raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
+    check_limit(limit)
     if collective_timeout is not None and collective_timeout < 1:
         raise ValueError(f"collective timeout {collective_timeout}: at least 1 second is needed")
+
+
+def check_limit(limit: float) -> None:
+    """Raise ValueError unless `limit` is a positive, finite number of seconds."""
+    if not limit > 0:
+        raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
+    if math.isinf(limit):
+        raise ValueError("limit inf: a finite number of seconds is needed")
 
 
 def check_open_files(processes: int) -> None:
@@ -249,5 +256,7 @@ def check_port(port: int) -> int:
     try:
         try_port(port)
     except OSError as error:
-        raise ValueError(f"port {port} is taken ({error.strerror}): choose a different port, or leave it out") from None
+        raise ValueError(
+            f"port {port} cannot be used ({error.strerror}): choose a different port, or leave it out"
+        ) from None
     return port

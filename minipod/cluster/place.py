@@ -10,6 +10,8 @@ LAUNCHERS = (
     ("Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
     ("Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 )
+# without which JAX finds no step of Slurm
+SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
 
 
 class Place(NamedTuple):
@@ -59,10 +61,12 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
     """
     if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
         return (
-            "JAX's detector does not know the MPI that started this process: `pip install mpi4py`, then "
+            "JAX's detector does not know the MPI that seems to have started this process: `pip install mpi4py`, then "
             'jax.distributed.initialize(cluster_detection_method="mpi4py")'
         )
     if "SLURM_JOB_ID" in env:
+        if "SLURM_STEP_NODELIST" in env and (lacking := [name for name in SLURM if name not in env]):
+            return f"this process is in a step of a Slurm job, but JAX also needs {', '.join(lacking)}: what unsets it?"
         return "this process is in a Slurm job, but not in one of its steps: start the program with `srun`"
     if address := env.get("JAX_COORDINATOR_ADDRESS"):
         return (
@@ -71,8 +75,8 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
         )
     if env.get("WORLD_SIZE", "1") not in ("", "1"):
         return (
-            f"WORLD_SIZE={env['WORLD_SIZE']} is from a launcher that JAX does not know, such as torchrun: give "
-            "jax.distributed.initialize coordinator_address, num_processes and process_id"
+            f"WORLD_SIZE={env['WORLD_SIZE']} seems to be from a launcher that JAX does not know, such as torchrun: "
+            "give jax.distributed.initialize coordinator_address, num_processes and process_id"
         )
     if "KUBERNETES_SERVICE_HOST" in env:
         return (

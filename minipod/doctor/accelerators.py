@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from minipod import distribution
 from minipod.doctor.findings import Finding
 from minipod.doctor.installed import versions
 from minipod.ranges import counted
@@ -19,6 +20,7 @@ from minipod.ranges import counted
 _VENDORS = {"0x10de": "NVIDIA GPU", "0x1ae0": "TPU chip"}
 _DISPLAY, _ACCELERATOR = ("0x03",), ("0x12", "0x08", "0xff", "0x00")  # classes of PCI: graphics; anything of Google's
 _LOCK = "tmp/libtpu_lockfile"
+_CUDA_13 = 580  # the oldest driver that runs it (docs.jax.dev, installation)
 
 
 @dataclass(frozen=True)
@@ -63,24 +65,34 @@ def accelerators(
         return Finding("Accelerators", f"{value}; JAX runs on platform {platform}")
     asked = _asked_for_cpu(env)
     why = asked or (_no_gpu(here, env) if here.gpus else _no_tpu(here, root))
-    return Finding("Accelerators", f"{value}; JAX sees none", why, needed=in_cluster and not asked)
+    value += "; JAX runs on the CPU" if platform else "; JAX did not start"
+    return Finding("Accelerators", value, why, needed=in_cluster and not asked)
 
 
 def _asked_for_cpu(env: Mapping[str, str]) -> str:
+    if "MINIPOD_COORDINATOR" in env:
+        return "`minipod run` simulates CPU devices: to use these, start the processes with srun or mpirun"
     asked = env.get("JAX_PLATFORMS", "")
     return f"JAX_PLATFORMS={asked} makes JAX use the CPU: unset it" if asked.split(",")[0] == "cpu" else ""
 
 
 def _no_gpu(here: Hardware, env: Mapping[str, str]) -> str:
-    for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
-        if env.get(name) in ("", "-1", "none", "void", "NoDevFiles"):
-            return f"{name}={env[name]} hides all GPUs: unset it, or list the ones to use (CUDA_VISIBLE_DEVICES=0)"
+    visible = env.get("CUDA_VISIBLE_DEVICES")
+    if visible in ("", "-1", "none", "void", "NoDevFiles"):
+        return (
+            f"CUDA_VISIBLE_DEVICES={visible} hides all GPUs: list the ones to use (CUDA_VISIBLE_DEVICES=0) or, if "
+            "Slurm has set it, ask for GPUs (`srun --gpus=1`)"
+        )
     if not here.gpu_files:
-        return "there is no /dev/nvidia0: the driver is not loaded, or this container was started without its GPUs"
+        return (
+            "there is no /dev/nvidia0: the driver is not loaded, or this is a container that was started without GPUs "
+            "(`docker run --gpus all` passes them on)"
+        )
     have = versions()
     plugins = [name for name in have if "cuda" in name and "plugin" in name]
     if not plugins:
-        return 'JAX cannot use NVIDIA GPUs without its plug-in: `pip install "jax[cuda13]"`'
+        old = 0 < distribution.numbers(have.get("NVIDIA driver", ""))[0] < _CUDA_13
+        return f'JAX cannot use NVIDIA GPUs without its plug-in: `pip install "jax[cuda{12 if old else 13}]"`'
     if have[plugins[0]] != have.get("jaxlib"):
         versions_differ = f"{plugins[0]} {have[plugins[0]]} does not match jaxlib {have.get('jaxlib')}"
         return f"{versions_differ}: install the same version of both"
@@ -90,10 +102,10 @@ def _no_gpu(here: Hardware, env: Mapping[str, str]) -> str:
 
 def _no_tpu(here: Hardware, root: Path) -> str:
     if holder := _holder(here, root):
-        return f"process {holder} holds the TPU, and only one process at a time can use it: end that process"
+        return f"process {holder} uses the TPU, and a chip serves one process at a time: end it, or wait until it ends"
     lock = root / _LOCK
     if lock.exists() and not os.access(lock, os.R_OK | os.W_OK):
-        return f"{lock} belongs to another user, and libtpu refuses to start: `sudo rm {lock}`"
+        return f"libtpu may not open {lock}, so it does not start: if nobody else uses the TPU, `sudo rm {lock}`"
     if "libtpu" not in versions():
         return 'JAX cannot use TPUs without libtpu: `pip install "jax[tpu]"`'
     return "libtpu is installed: `python -c 'import jax; jax.devices(\"tpu\")'` says why it does not start"

@@ -7,7 +7,6 @@ each got.
 
 import contextlib
 import json
-import math
 import os
 import select
 import sys
@@ -16,16 +15,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from minipod.cluster.arguments import port_of_step
+from minipod.cluster.launch import check_limit
 from minipod.cluster.place import TwoLaunchers, place
 from minipod.doctor import connections
 from minipod.doctor.connections import Line, Lost
 from minipod.doctor.findings import Finding, all_well, as_data, describe
 from minipod.doctor.gathered import STEPS, Clock, Gathered, findings
+from minipod.doctor.launcher import cannot_listen
 from minipod.doctor.taking_part import NoCluster, Part, facts
 
 GRACE = 3.0  # seconds for the others once one has ended, and for an answer about the state
 OUTSIDE = (
-    "--cluster: this process is not in a cluster; start it with a launcher: `srun minipod doctor --cluster`, "
+    "--cluster: JAX finds no cluster here; start this with a launcher: `srun minipod doctor --cluster`, "
     "`mpirun minipod doctor --cluster`, `minipod run -m minipod doctor --cluster`"
 )
 
@@ -35,14 +36,15 @@ def examine(limit: float, as_json: bool) -> int:
 
     limit: seconds for all to connect, and again for all to compute. Raises ValueError outside of a cluster.
     """
-    if not (limit > 0 and math.isfinite(limit)):
-        raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
+    check_limit(limit)
     if port := port_of_step():
         os.environ["JAX_COORDINATOR_PORT"] = port  # beside a training in the same job
     try:
         place()
     except TwoLaunchers as error:
-        message = f"--cluster: two launchers have started this process, {error}: start it with only one of them"
+        message = (
+            f"--cluster: the variables of two launchers disagree, {error}: start the process with only one of them"
+        )
         raise ValueError(message) from None
     if "MINIPOD_LIMIT" in os.environ:
         limit = min(limit, int(os.environ["MINIPOD_LIMIT"]) / 3)  # or `minipod run` would end us before we report
@@ -55,7 +57,7 @@ def examine(limit: float, as_json: bool) -> int:
     try:
         if cluster["processes"] < 2:
             raise ValueError(
-                f"--cluster: {cluster['launcher']} has started only one process: there is nothing to compare"
+                f"--cluster: this is the only process, according to {cluster['launcher']}: there is nothing to compare"
             )
         if cluster["process"]:
             return _help(part, limit)
@@ -104,8 +106,7 @@ def _report(part: Part, limit: float, as_json: bool) -> int:
     try:
         report = _gather(part, gathered, lines)
     except OSError as error:
-        advice = f"process 0 cannot listen there ({error.strerror}): does another job's coordinator use this port?"
-        report = [Finding("Coordinator", gathered.coordinator, advice)]
+        report = [Finding("Coordinator", gathered.coordinator, cannot_listen(error))]
     code = 0 if all_well(report) else 1
     if as_json:
         print(json.dumps(as_data(report) | {"processes": _rows(gathered)}, ensure_ascii=False), flush=True)
@@ -122,9 +123,9 @@ def _gather(part: Part, gathered: Gathered, lines: dict[int, Line]) -> list[Find
     with connections.listen(gathered.coordinator, "MINIPOD_COORDINATOR" not in os.environ) as listener:
         lines |= connections.welcome(listener, gathered.processes, gathered.limit, gathered.facts[0].keys())
     for process, line in lines.items():
+        gathered.facts[process] = line.facts
         with contextlib.suppress(Lost, TimeoutError):
             gathered.clocks[process] = Clock(*line.measure_clock())
-            gathered.facts[process] = line.facts
     if not gathered.missing:
         part.go()
         for line in lines.values():
@@ -141,7 +142,7 @@ def _compute(part: Part, gathered: Gathered, lines: dict[int, Line]) -> None:
         _wait(part, lines.values(), 0.2)
         steps[0] |= part.news()
         _listen(lines, steps)
-        if any("ended" in each for each in steps.values()):
+        if any("ended" in each or "lost" in each for each in steps.values()):
             end = min(end, time.monotonic() + GRACE)
     if not gathered.all_have("pace"):
         gathered.failed = _failures(part, gathered, lines)
@@ -155,14 +156,18 @@ def _listen(lines: dict[int, Line], steps: dict[int, dict[str, Any]]) -> None:
         try:
             for message in line.messages():
                 steps[process] |= message.pop("steps", {}) | message
-        except Lost:
-            steps[process] |= {"ended": "its `minipod doctor` has ended"}
+        except Lost as error:
+            steps[process] |= {"lost": str(error)}
 
 
 def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[int, str]:
-    """Name the processes that are stopped or silent; if none is, those that have ended; else how far each one is."""
+    """Name the processes that are stopped or silent; if none is, those that have ended; else how far the others are."""
     steps = gathered.steps
-    ended = {p: f"ended while {_doing(each)}: {each['ended']}" for p, each in steps.items() if "ended" in each}
+    ended = {
+        p: f"{'ended' if 'ended' in each else 'was lost'} while {_doing(each)}: {each.get('ended') or each['lost']}"
+        for p, each in steps.items()
+        if "ended" in each or "lost" in each
+    }
     for line in lines.values():
         line.say(ask="state")
     end = time.monotonic() + GRACE
@@ -172,8 +177,9 @@ def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[in
     steps[0] |= {"stopped": part.stopped(), "words": part.last_line()}
     stuck = {p: "is stopped (SIGSTOP)" for p, each in steps.items() if each.get("stopped")}
     silent = [p for p, each in steps.items() if "stopped" not in each and p not in ended]
-    stuck |= dict.fromkeys(silent, "does not answer: it is stopped, or its host is gone")
-    return stuck or ended or {p: f"was still {_state(each, gathered.limit)}" for p, each in steps.items()}
+    stuck |= dict.fromkeys(silent, f"did not answer within {GRACE:g} s: it may be stopped, or its host may be gone")
+    late = {p: each for p, each in steps.items() if "pace" not in each}
+    return stuck or ended or {p: f"was still {_state(each, gathered.limit)}" for p, each in late.items()}
 
 
 def _state(steps: dict[str, Any], limit: float) -> str:

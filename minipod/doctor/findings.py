@@ -42,7 +42,7 @@ def describe(findings: Sequence[Finding], encoding: str = "utf-8") -> str:
     width = max(len(f.name) for f in findings)
     lines = [f"{MARKS[f.state]} {f.name:{width}}  {f.value}" for f in findings]
     problems = [f"{f.name}: {f.advice}" for f in findings if f.advice]
-    return fit("\n".join([*lines, "", *(problems or ["Nothing is wrong."])]), encoding)
+    return fit("\n".join([*lines, "", *(problems or ["No problem was found."])]), encoding)
 
 
 def fit(text: str, encoding: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from minipod.doctor.findings import Finding
+from minipod.doctor.launcher import around_proxy
 from minipod.ranges import numbered
 
 CLOCK = 1.0  # seconds that clocks may be apart
@@ -85,12 +86,12 @@ def findings(gathered: Gathered) -> list[Finding]:
 
 def _processes(gathered: Gathered) -> list[Finding]:
     hosts = ", ".join(dict.fromkeys(gathered.of_each("host").values()))
-    value = f"{gathered.processes} of {gathered.launcher}, on {hosts}; coordinator {gathered.coordinator}"
+    value = f"{gathered.processes} ({gathered.launcher}), on {hosts}; coordinator {gathered.coordinator}"
     if not gathered.missing:
         return [Finding("Processes", value)]
     advice = (
-        f"{gathered.who(gathered.missing)} did not arrive within {gathered.limit:g} s: not started, already ended, "
-        f"stopped, or unable to reach {gathered.coordinator}"
+        f"{gathered.who(gathered.missing)} did not arrive within {gathered.limit:g} s: perhaps not started, already "
+        f"ended, stopped, or unable to reach {gathered.coordinator}"
     )
     return [Finding("Processes", value, advice)]
 
@@ -109,7 +110,7 @@ def _versions(gathered: Gathered) -> list[Finding]:
             Finding(
                 "Machine",
                 difference,
-                "different kinds of processor compile different programs: use one kind everywhere",
+                "XLA compiles for each kind of processor, so the programs may differ: use one kind everywhere",
             )
         )
     versions = gathered.facts[0]["versions"]
@@ -134,9 +135,9 @@ def _proxies(gathered: Gathered) -> list[Finding]:
     behind = {p: proxy for p, proxy in gathered.of_each("proxy").items() if proxy}
     if not behind:
         return []
-    host = gathered.coordinator.rpartition(":")[0]
-    advice = f"gRPC would use that proxy for {host}, and JAX would hang: `export no_proxy={host}`"
-    return [Finding("Proxy", f"{', '.join(sorted(set(behind.values())))} in {gathered.who(behind)}", advice)]
+    names = ", ".join(sorted(set(behind.values())))
+    host = gathered.coordinator.rpartition(":")[0].strip("[]")
+    return [Finding("Proxy", f"{names} in {gathered.who(behind)}", around_proxy(names, host))]
 
 
 def _devices(gathered: Gathered) -> list[Finding]:
@@ -147,15 +148,14 @@ def _devices(gathered: Gathered) -> list[Finding]:
     counts = {p: d["here"] for p, d in devices.items()}
     if difference := gathered.difference(kinds):
         return [
-            Finding(
-                "Devices", difference, "the devices are of different kinds, and no single program runs on all of them"
-            )
+            Finding("Devices", difference, "one program may not run on all of these: use one kind of device everywhere")
         ]
     kind, number = kinds[min(kinds)], counts[min(counts)]
     if difference := gathered.difference(counts):
         advice = "pmap, and batches that are split evenly, need the same number in each process"
         return [Finding("Devices", f"{difference}; {kind}", advice, needed=False)]
-    return [Finding("Devices", f"{number} {kind} in each, {sum(counts.values())} in all")]
+    known = "" if len(counts) == gathered.processes else f"; known only of {gathered.who(counts)}"
+    return [Finding("Devices", f"{number} {kind} in each, {sum(counts.values())} in all{known}")]
 
 
 def _shared_gpus(gathered: Gathered) -> list[Finding]:
@@ -193,12 +193,12 @@ def _clocks(gathered: Gathered) -> list[Finding]:
     if not wrong:
         most = max(abs(clock.ahead) + clock.within for clock in clocks.values())
         return [Finding("Clocks", f"at most {seconds(most)} from process 0's")]
-    each = [f"{gathered.who([p])} {abs(s):.1f} s {'ahead' if s > 0 else 'behind'}" for p, s in wrong.items()]
+    each = [f"{gathered.who([p])} {abs(s):.1f} s {'ahead of' if s > 0 else 'behind'}" for p, s in wrong.items()]
     advice = (
         "synchronize the clocks with NTP or chrony: otherwise times in different logs cannot be compared, and keys may "
         "expire early"
     )
-    return [Finding("Clocks", f"{', '.join(each)} of process 0's", advice, needed=False)]
+    return [Finding("Clocks", ", ".join(f"{one} process 0's" for one in each), advice, needed=False)]
 
 
 def _measured(gathered: Gathered) -> list[Finding]:

@@ -52,8 +52,8 @@ def held() -> Finding | None:
     if not holdings:
         return None
     advice = (
-        "JAX takes three quarters of a GPU's memory when it starts: end the other process, or set "
-        "XLA_PYTHON_CLIENT_MEM_FRACTION"
+        "by default JAX takes three quarters of a GPU's memory when it starts: free the memory, or let JAX take less "
+        "(XLA_PYTHON_CLIENT_MEM_FRACTION=.25, for example)"
     )
     return Finding("GPU memory", "; ".join(holdings), advice, needed=False)
 

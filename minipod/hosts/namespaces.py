@@ -38,15 +38,18 @@ def why_not(delay: bool = False) -> str | None:
         return "hosts are made of namespaces, which only Linux has"
     for command, package in NEEDED.items():
         if shutil.which(command, path=environment.search_path()) is None:
-            return f"hosts need the command {command}, which is missing here: install {package}"
+            return f"hosts need the command {command}, which is missing here: install it (Debian's package {package})"
     trial = f"hostname host0; mount -t tmpfs none /mnt; {_SWITCH}; {_plug(0, '$$')}; {_limit(1e6)}"
     command = [*_first(), *OWN, "sh", "-ec", trial]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=_with_commands())
     if done.returncode:
-        advice = "they need root here" if os.geteuid() else "is this a container without the right to do so?"
-        return f"hosts cannot be made here ({done.stderr.strip().partition(chr(10))[0]}): {advice}"
+        advice = "try as root" if os.geteuid() else "is this a container without the right to make them?"
+        reason = done.stderr.strip().partition("\n")[0] or f"exit status {done.returncode}"
+        return f"hosts cannot be made here ({reason}): {advice}"
+    if delay and not TUN.exists():
+        return f"a delay needs {TUN}, which is missing here: leave the delay out"
     if delay and not os.access(TUN, os.R_OK | os.W_OK):
-        return f"a delay needs {TUN}, which is missing here or not yours to use: leave the delay out, or try as root"
+        return f"a delay needs {TUN}, which this user may not open: leave the delay out, or try as root"
     return None
 
 
@@ -113,7 +116,7 @@ class Holder:
         assert self.program.stdout
         line = self.program.stdout.readline().decode(errors="replace")
         if line != "ready\n":
-            raise PermissionError(f"hosts cannot be made here: {line.strip() or 'the kernel ended one'}")
+            raise PermissionError(f"hosts cannot be made here: {line.strip() or 'a process ended without a message'}")
 
     def go_on(self) -> None:
         """Send the line that the process waits for."""
@@ -187,7 +190,9 @@ class Members:
             for kind, file in zip(kinds, files, strict=True):
                 if library.setns(file, 0):
                     number = ctypes.get_errno()
-                    raise OSError(number, f"process {process} cannot join a host's {kind}: {os.strerror(number)}")
+                    raise OSError(
+                        number, f"process {process} cannot join a host's {kind} namespace: {os.strerror(number)}"
+                    )
         finally:
             for file in files:
                 os.close(file)

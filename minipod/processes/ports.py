@@ -61,15 +61,22 @@ def _in_the_way(family: int, kind: int, protocol: int, _: str, where: tuple[Any,
     return None
 
 
+def parts(address: str) -> tuple[str, int]:
+    """Return the host and the port of a coordinator's address (`host:port`, `[host]:port`). Raises ValueError."""
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) < 65536):
+        raise ValueError(f"{address!r} is not a coordinator's address: give a host and a port, such as localhost:10000")
+    return host.strip("[]"), int(port)
+
+
 def wait_for_listener(address: str, seconds: float) -> bool:
     """Wait at most `seconds` until a process listens on `address` (`host:port`); return whether one does.
 
     If JAX's own first connection comes too early, JAX retries it only after a whole second.
     """
-    host, _, port = address.rpartition(":")
     end, pause = time.monotonic() + seconds, 0.003
     while time.monotonic() < end:
-        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+        with contextlib.suppress(OSError), socket.create_connection(parts(address), timeout=1):
             return True
         time.sleep(pause)
         pause = min(1.05 * pause, 0.05)  # who waits for long must not look busy

@@ -20,9 +20,9 @@ def runtime_dir() -> Path:
     if given := os.environ.get("XDG_RUNTIME_DIR"):
         places.insert(0, Path(given, "minipod"))
     for folder in places:
-        if _is_ours(folder):
+        if not (fault := _fault(folder)):
             return folder
-    raise PermissionError(f"{places[-1]} is not yours alone: remove it, or set TMPDIR to a folder of your own")
+    raise PermissionError(f"{folder} {fault} TMPDIR to a folder of your own")
 
 
 def open_own(path: Path) -> int:
@@ -30,11 +30,14 @@ def open_own(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def _is_ours(folder: Path) -> bool:
-    """Return whether this is, or could be created as, a real folder that only this user can write to."""
+def _fault(folder: Path) -> str:
+    """Return "" if this is, or could be created as, a real folder that only this user can write to, else why not."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = os.lstat(folder)
-    except OSError:  # its parent is missing or not ours to write; or a file or a dangling link is there
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    except FileExistsError:
+        return "is not a folder: remove it, or set"
+    except OSError as error:
+        return f"cannot be created ({error.strerror}): set"
+    ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return "" if ours else "is not yours alone: remove it, or set"

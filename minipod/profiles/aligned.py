@@ -15,18 +15,18 @@ def together(*profiles: Profile) -> Profile:
     The clocks are aligned by the collectives that the processes share. A collective ends at nearly the same time
     everywhere, because no process leaves it before all have reached it; so each clock is shifted by the median of the
     differences between these ends. The spread of the differences is the error of the aligned times.
-    Raises ValueError if there is no profile, or if a process shares no collective with the first.
+    Raises ValueError if there is no profile, or if a process shares no such collective with the first.
     """
     if not profiles:
         raise ValueError("there is no profile")
     events, notes = list[Event](), list[Note]()
     for process, profile in enumerate(profiles):
-        shift = median(apart) if (apart := offsets(profiles[0], profile)) else None
-        if shift is None:
+        if process and not (apart := offsets(profiles[0], profile)):
             raise ValueError(
-                f"the profile of process {process} has no collective in common with process 0's, so their clocks "
-                "cannot be aligned"
+                f"the clocks of processes 0 and {process} cannot be aligned: their profiles share no all-reduce, "
+                "all-gather or similar collective that every device ran equally often"
             )
+        shift = median(apart) if process else 0.0
         events += [_of(event, process, shift) for event in profile.events]
         notes += [replace(n, process=process, start=n.start - shift, end=n.end - shift) for n in profile.notes]
     return whole(met(events), notes)

@@ -1,11 +1,13 @@
 """Run `minipod profile FILE…|FOLDER…|PROGRAM.py`: print where the time went, or a mistake in one sentence."""
 
+import contextlib
 import os
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from minipod.hlo.text import from_file
 from minipod.profiles.aligned import together
 from minipod.profiles.profile import Profile
 from minipod.profiles.reading import read
@@ -22,12 +24,7 @@ def profiled(
         if len(paths) > 1 or texts:
             raise ValueError("give either recordings or a single program; --text is for recordings only")
         return recorded(paths[0], arguments, devices, limit)
-    if arguments:
-        raise ValueError(f"{arguments[0]}: arguments are for a program, but none is given")
-    for text in texts:
-        if not Path(text).is_file():
-            raise FileNotFoundError(f"{text}: there is no such file")
-    known = [Path(text).read_text(encoding="utf-8") for text in texts]
+    known = [from_file(text) for text in texts]
     every = [read(path, *known) for path in paths]
     return every[0] if len(every) == 1 else together(*every)
 
@@ -46,20 +43,21 @@ def recorded(program: str, arguments: Sequence[str], devices: int, limit: float)
             show=lambda _, line: print(line, file=sys.stderr, flush=True),
         )  # fmt: skip
         if done.first_failure:
-            raise ValueError(f"{program} failed: {done.first_failure}")
+            raise ValueError(f"{program}: {done.first_failure}")
         texts = [text.read_text(encoding="utf-8") for text in sorted(Path(folder).rglob(_TEXTS))]
         return _of_program(program, f"{folder}/profile", texts)
 
 
 def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
-    for known in (texts, ()):  # the profile can be read without texts that cannot
-        try:
-            return read(folder, *known)
-        except FileNotFoundError:
-            raise ValueError(f"{program} left no profile: it ended without Python's normal exit") from None
-        except ValueError:
-            continue
-    raise ValueError(f"{program} ran nothing on a device, or did not wait for it (jax.block_until_ready)")
+    with contextlib.suppress(OSError, ValueError):  # the profile can be read without texts that cannot
+        return read(folder, *texts)
+    try:
+        return read(folder)
+    except FileNotFoundError:
+        reason = "it left no profile, which is written when Python exits normally (not by os._exit)"
+    except ValueError as error:
+        reason = str(error).replace(folder, "its profile")
+    raise ValueError(f"{program}: {reason}")
 
 
 def report(profile: Profile, top: int = 0) -> str:
@@ -68,7 +66,9 @@ def report(profile: Profile, top: int = 0) -> str:
     top: number of the longest operations to list.
     """
     milliseconds = 1e3 * (profile.end - profile.start)
-    parts = [f"{milliseconds:.2f} ms" + (f"; steps {', '.join(map(str, profile.steps))}" if profile.steps else "")]
+    within = [note for note in profile.notes if note.end > profile.start and note.start < profile.end]
+    steps = ", ".join(map(str, sorted({note.step for note in within if note.step is not None})))
+    parts = [f"{milliseconds:.2f} ms" + (f"; step{'s' * (',' in steps)} {steps}" if steps else "")]
     parts.append(str(profile.table()))
     rows = tuple(
         (kind, str(times), f"{1e3 * exposed:.2f}", f"{1e3 * hidden:.2f}")
@@ -81,8 +81,8 @@ def report(profile: Profile, top: int = 0) -> str:
         parts.append(f"waited for most: process {lane.process}, {lane}, {1e3 * seconds:.2f} ms of the others' time")
     if profile.assumed:
         parts.append(
-            "(this profile does not say which devices share a collective, so all are assumed to; for a recording, the "
-            "text of the compiled program shows it: --text FILE)"
+            "(for some collectives it is not known which devices share them, so all devices that ran one are assumed "
+            "to; in a recording of simulated devices, the text of the compiled program can show it: --text FILE)"
         )
     if top:
         longest = [(n, str(times), f"{1e3 * t:.2f}") for n, (times, t) in profile.operations().items()][:top]

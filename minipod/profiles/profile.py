@@ -8,6 +8,7 @@ from typing import Any
 from minipod.profiles import spans
 from minipod.profiles.events import Event, Lane, Note, Span
 from minipod.profiles.operations import MEETINGS
+from minipod.ranges import ranges
 from minipod.tables import Table
 
 COLUMNS = ("compute", "waiting", "exchange", "idle", "hidden")
@@ -60,9 +61,7 @@ class Profile:
         """
         notes = [note for note in self.notes if note.step == number]
         if not notes:
-            raise ValueError(
-                f"step {number} was not recorded; recorded steps: {', '.join(map(str, self.steps)) or 'none'}"
-            )
+            raise ValueError(f"step {number} was not recorded; recorded steps: {ranges(self.steps) or 'none'}")
         return self.during(min(n.start for n in notes), max(n.end for n in notes))
 
     def during(self, start: float, end: float) -> "Profile":

@@ -58,26 +58,29 @@ def read(path: str | Path, *texts: str) -> Profile:
                 notes += _notes(plane, process, zero)
     if not events and (strange := _strange(files)):
         raise ValueError(
-            f"{path} is a profile of {strange}, whose lines cannot be read: only those of TPUs, GPUs and simulated "
-            "devices can"
+            f"{path} has events of {strange}, but in lines that minipod cannot read: it knows only those that today's "
+            "JAX records for TPUs, GPUs and simulated devices"
         )
-    if not events and any("hlo_op" in _stats(event) for event in _of_hosts(files)):
+    if not events and any("hlo_op" in (s := _stats(e)) and "device_ordinal" not in s for e in _of_hosts(files)):
         raise ValueError(
-            f"{path} has operations that do not say on which device they ran: it was recorded by an unsupported "
-            "version of JAX's profiler"
+            f"{path} has operations that do not say on which device they ran: it was probably recorded with a version "
+            "of JAX that minipod does not support"
         )
     if not events:
         raise ValueError(
-            f"{path} has no operation of a device in it: record it while a compiled program runs, and wait for the "
-            "result (jax.block_until_ready) before the trace ends"
+            f"{path} has no operation of a device in it: run a compiled program while it is recorded, and wait for the "
+            "result (jax.block_until_ready) before the recording ends"
         )
     return whole(met(events), notes)
 
 
 def _strange(files: Iterable[Path]) -> str:
-    """Return the first device plane with operations of a profile in which none was understood; "" without one."""
-    planes = (p for file in files for p in _planes(file) if p.name.startswith("/device:"))
-    return next((p.name for p in planes if any(True for line in p.lines for _ in line.events)), "")
+    """Return the first device plane with events in a line that is not read; "" without one."""
+    for plane in (p for file in files for p in _planes(file) if p.name.startswith("/device:")):
+        read = ("Stream",) if plane.name.startswith("/device:GPU:") else _LINES
+        if any(True for line in plane.lines if not line.name.startswith(read) for _ in line.events):
+            return plane.name
+    return ""
 
 
 def _of_hosts(files: Iterable[Path]) -> Iterator[Any]:
@@ -89,13 +92,15 @@ def recording(path: Path) -> list[Path]:
     """Return the files of one recording: the file itself, or all files of the newest folder that has any."""
     if path.is_file():
         if not path.name.endswith(ENDING):
-            raise ValueError(f"{path.name} is not a profile: its name does not end in {ENDING}")
+            raise ValueError(f"{path.name}: the name of a profile ends in {ENDING}")
         return [path]
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file or folder")
     every = sorted(path.rglob(f"*{ENDING}"), key=lambda file: (file.parent.name, file.name))
     if not every:
-        raise FileNotFoundError(f"{path}: there is no {ENDING} in this folder; jax.profiler.trace(folder) writes one")
+        raise FileNotFoundError(
+            f"{path}: there is no {ENDING} file in this folder; jax.profiler.trace(folder) writes one when it ends"
+        )
     return [file for file in every if file.parent == every[-1].parent]
 
 
@@ -108,7 +113,7 @@ def _planes(file: Path) -> list[Any]:
     except (RuntimeError, ValueError, TypeError):
         raise ValueError(f"{file.name} cannot be read: it is incomplete, or not a profile of jax.profiler") from None
     if all(plane.name != _LAST for plane in planes):
-        raise ValueError(f"{file.name} has no «{_LAST}», with which a profile ends: it is incomplete")
+        raise ValueError(f"{file.name} has no plane {_LAST!r}, which is written last: it is probably incomplete")
     return planes
 
 

@@ -46,10 +46,13 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     late = [b for b in alive if stands(b, limit)]
     findings = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
     if late and (missing := sorted(set(range(beats[0].processes)) - {b.process for b in beats})):
-        text = f"{numbered('process', missing)}: no heartbeat in this folder; not started, or writing elsewhere"
+        why = "no readable heartbeat in this folder; perhaps not started, or writing elsewhere"
+        text = f"{numbered('process', missing)}: {why}"
         findings.append(Finding("gone", tuple(missing), text))
     if late:
-        findings += [Finding("gone", (b.process,), f"{who(b)} has ended, after step {b.done}") for b in left]
+        for b in left:
+            last = "before its first step was done" if b.step_seconds is None else f"after step {b.done}"
+            findings.append(Finding("gone", (b.process,), f"{who(b)} has ended, {last}"))
     if late and all(b.silent < DOUBTFUL * b.every for b in alive):
         findings += _hangs(who, alive, late, blamed=bool(findings))
     return [*findings, *_slow(who, alive), *_clocks(who, beats)]
@@ -89,7 +92,7 @@ def _lost(b: Beat) -> tuple[str, str] | None:
         if suspended(b.pid):
             return "silent", "suspended (SIGSTOP)"
     if b.silent >= SILENT * b.every:
-        return "silent", f"silent for {b.silent:.0f} s: stopped, killed, or cut off from this disk"
+        return "silent", f"silent for {b.silent:.0f} s: perhaps stopped, killed, or cut off from this disk"
     return None
 
 
@@ -150,7 +153,8 @@ def _stands(who: _Names, b: Beat) -> str:
 def _others(waiting: list[Beat]) -> str:
     who = numbered("process", sorted(b.process for b in waiting))
     verb = "waits" if len(waiting) == 1 else "wait"
-    return f"{who} {verb} in JAX, {_doing(waiting[0])}{at(waiting[0].at)}"
+    first, *others = {f", {_doing(b)}{at(b.at)}" for b in waiting}
+    return f"{who} {verb} in JAX{first if not others else ''}"
 
 
 def _slow(who: _Names, alive: Iterable[Beat]) -> list[Finding]:

@@ -55,7 +55,7 @@ class Folder:
     def __init__(self, folder: str | Path):
         self.path = Path(folder)
         if not self.path.exists():
-            raise FileNotFoundError(f"{folder}: there is no such folder: does the program call Heartbeat(folder)?")
+            raise FileNotFoundError(f"{folder}: there is no such folder; does the program call Heartbeat(folder)?")
         if not self.path.is_dir():
             raise NotADirectoryError(f"{folder} is a file: give the folder that the program gave to Heartbeat")
         self._heard: dict[int, tuple[tuple[int, int], float]] = {}  # pid and beat, and when they were new here
@@ -72,7 +72,7 @@ class Folder:
         Raises FileNotFoundError if there is no file, ValueError if none can be read.
         """
         beats, unreadable = [], []
-        paths = sorted(self.path.glob(FILES.format("[0-9]*")))
+        paths = sorted(path for path in self.path.iterdir() if path.match(FILES.format("[0-9]*")))
         if not paths:
             such = FILES.format("000")
             raise FileNotFoundError(f"{self.path}: no process has written a heartbeat here (a file such as {such})")
@@ -84,7 +84,7 @@ class Folder:
             except OSError as error:
                 unreadable.append(f"{path.name} cannot be read: {error.strerror}")
             except (ValueError, TypeError, KeyError):
-                unreadable.append(f"{path.name} is incomplete, or not a heartbeat: is the disk full?")
+                unreadable.append(f"{path.name} is incomplete, not a heartbeat, or by another version of minipod")
         if not beats:
             reason = unreadable[0] if unreadable else "no process has written a heartbeat here"
             raise ValueError(f"{self.path}: {reason}")

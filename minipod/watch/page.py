@@ -35,7 +35,8 @@ def head(beats: list[Beat]) -> str:
     hosts = len({b.host for b in beats})
     where = f"{counted(len(beats), 'process')} on {counted(hosts, 'host')}"
     takes = f", {statistics.median(steps):.2f} s a step" if steps else ""
-    return f"{where}, step {min(b.done for b in beats)} done{takes}"
+    done = f"step {min(b.done for b in beats)}" if len(steps) == len(beats) else "first step not yet"
+    return f"{where}, {done} done{takes}"
 
 
 def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:

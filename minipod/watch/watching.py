@@ -37,7 +37,8 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
         bad |= bool(now)
         before = set(now)
         if all(b.doing == "ended" or _gone(b, findings) for b in beats):
-            _say(f"all processes have ended; the last step done is {max(b.done for b in beats)}")
+            last = max((b.done for b in beats if b.step_seconds is not None), default="none")
+            _say(f"all processes have ended; the last step done is {last}")
             return bad
         time.sleep(LOOK)
         beats, unreadable = looking.look()

@@ -210,7 +210,7 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
         (tmp_path / "minipod-beat-001.json").write_text(cut)
         beats, unreadable = Folder(tmp_path).look()
         assert [b.process for b in beats] == [0]
-        assert unreadable == ["minipod-beat-001.json is incomplete, or not a heartbeat: is the disk full?"]
+        assert unreadable == ["minipod-beat-001.json is incomplete, not a heartbeat, or by another version of minipod"]
     for path in tmp_path.iterdir():
         path.write_bytes(b"\xff\x00")
     assert main(["watch", str(tmp_path), "--once"]) == 2
@@ -220,7 +220,7 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
 @pytest.mark.parametrize(
     ("make", "arguments", "sentence"),
     [
-        (None, [], "there is no such folder: does the program call Heartbeat(folder)?"),
+        (None, [], "there is no such folder; does the program call Heartbeat(folder)?"),
         ("file", [], "is a file: give the folder that the program gave to Heartbeat"),
         ("folder", [], "no process has written a heartbeat here (a file such as minipod-beat-000.json)"),
         ("folder", ["--limit", "0"], "--limit must be 1 second or more, not 0"),

@@ -103,7 +103,7 @@ def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(
     assert run(minipod, "--version", cwd=tmp_path) == f"minipod {version}\n"
     report = run(minipod, "doctor", cwd=tmp_path)
     assert f"✓ minipod      {version}\n" in report and "add 1 and 1 to 2.0, 2.0" in report
-    assert "Graphviz: no pictures without it: `pip install graphviz" in report
+    assert "Graphviz: some pictures cannot be drawn without it: `pip install graphviz" in report
     (tmp_path / "layer.hlo").write_text(RECORDED["cpu-0.12-layer"])
     table = run(minipod, "traffic", "layer.hlo", cwd=tmp_path)
     assert "all-reduce" in table and "bytes" in table

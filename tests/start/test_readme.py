@@ -52,7 +52,7 @@ SRUN = "srun --nodes=2 --ntasks-per-node=1"
 WANTED = {
     "sbatch lessons/ch14_launching/two_processes.sbatch": (0, "Submitted batch job"),
     f"{SRUN} -K1 python -m minipod start": (0, r"I am process [01] of 2(.|\n)*process [01] of 2"),
-    f"{SRUN} minipod doctor --cluster": (0, r"2 of Slurm, on host0, host1(.|\n)*Nothing is wrong\."),
+    f"{SRUN} minipod doctor --cluster": (0, r"2 \(Slurm\), on host0, host1(.|\n)*No problem was found\."),
     f"{SRUN} pytest lessons/ch10_processes": (1, "exercises checked here: 0 of 4 solved"),
     "pytest lessons/ --device real": (4, "JAX finds one CPU device here and nothing else"),
 }

@@ -41,7 +41,7 @@ def test_under_srun_two_compute_and_one_reports(tmp_path: Path, monkeypatch: pyt
     done = srun(*DOCTOR)
     found = findings(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert found["processes"]["value"].startswith("2 of Slurm, on host0; coordinator node0:")
+    assert found["processes"]["value"].startswith("2 (Slurm), on host0; coordinator node0:")
     assert {found[key]["state"] for key in ("versions", "settings", "devices", "clocks", "hop")} == {"well"}
 
 

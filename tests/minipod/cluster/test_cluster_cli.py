@@ -92,14 +92,14 @@ def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(s
         (["run", "-d", "5000", "p.py"], "minipod: 2 × 5000 = 10000 devices are too many"),
         (["run", "-n", "two", "p.py"], "minipod run: argument -n/--processes: invalid int value: 'two'"),
         (["run", "--port", "1", "p.py"], "minipod: port 1: choose one between 1024 and 65535"),
-        (["run", "--limit", "inf", "p.py"], "minipod: limit inf: a positive number"),
+        (["run", "--limit", "inf", "p.py"], "minipod: limit inf: a finite number"),
         (["run", "--speed", "9", "p.py"], "minipod: unknown option --speed (see"),
         (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
         (
             ["run", "p.py", "--i={rank}"],
             "minipod: there is no placeholder {rank}: in arguments, only {process}, {processes} and",
         ),
-        (["traffic", "nope.hlo"], "minipod: nope.hlo: there is no such file"),
+        (["traffic", "nope.hlo"], "minipod: nope.hlo: No such file or directory"),
         (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: the folder of that file does not exist"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 from minipod import cluster
 from minipod.cluster import joining
-from minipod.processes import free_port, try_port
+from minipod.processes import free_port, ports, try_port
 
 # The address, this process's number, how many, and a file to wait for: all from the command line. Line 4 joins.
 NAMED = """import os, sys, time
@@ -95,7 +95,7 @@ def test_a_number_twice_ends_the_run_at_once(number: str):
 def test_more_processes_than_were_started_never_come_and_the_coordinator_listens_where_it_is_named(monkeypatch):
     monkeypatch.setenv("MINIPOD_PROCESSES", "2")
     said = (
-        "num_processes is 4, but only 2 were started, so the processes would wait forever: start 4, or pass "
+        "num_processes is 4, but only 2 were started, so the processes would wait in vain: start 4, or pass "
         "{processes} to the program"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
@@ -134,7 +134,7 @@ def test_an_address_at_which_nobody_can_be():
         joining._obstacles("no-such.invalid:99", "no-such.invalid", 99)
     for address in ("localhost", "localhost:0"):
         with pytest.raises(ValueError, match=f"^'{address}' is not a coordinator's address: give a host and a "):
-            joining._parts(address)
+            ports.parts(address)
 
 
 def test_a_port_that_another_program_has_is_named():
@@ -142,7 +142,7 @@ def test_a_port_that_another_program_has_is_named():
         address = f"localhost:{other.getsockname()[1]}"
         done = run(address, *BOTH)
     assert str(done.first_failure).startswith(
-        f"process 0 raised OSError: another program listens on {address}: wait until it ends, or pass "
+        f"process 0 raised OSError: another program uses {address}: wait until it ends, or pass "
         "{coordinator}, a free address, to the program, at toy.py:4"
     )
 
@@ -159,6 +159,5 @@ def test_of_two_clusters_with_one_address_the_second_is_told_and_the_first_goes_
             (here / "end").touch()
         assert first.result().outputs == SUMS
     assert str(done.first_failure).startswith(
-        f"process 0 raised OSError: another run of minipod listens on {address}: wait until it ends, or pass "
-        "{coordinator}"
+        f"process 0 raised OSError: another run of minipod uses {address}: wait until it ends, or pass {{coordinator}}"
     )

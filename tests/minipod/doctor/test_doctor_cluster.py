@@ -70,7 +70,7 @@ def test_planted_other_flags_a_proxy_and_other_devices(tmp_path: Path):
     planted = {"XLA_FLAGS": flags, "PYTHONPATH": custom(tmp_path, code), "http_proxy": "http://127.0.0.1:9"}
     _, found = doctors(8, 30, 120, **planted)
     assert named(found["xla_flags"]) and "none in process 0 (" in found["xla_flags"]["value"]
-    assert named(found["proxy"]) and "no_proxy=127.0.0.1" in found["proxy"]["advice"]
+    assert named(found["proxy"]) and "no_proxy=$no_proxy,127.0.0.1" in found["proxy"]["advice"]
     assert named(found["jax_num_cpu_devices"]) and found["computing"]["state"] == "fault"
 
 
@@ -81,7 +81,10 @@ import os, sys
 if "minipod" in " ".join(sys.orig_argv):
     import socket
     socket.gethostname = lambda: "node7"
-    socket.gethostbyname = lambda name: "127.0.1.1"
+    getaddrinfo = socket.getaddrinfo
+    socket.getaddrinfo = lambda name, *rest, **more: getaddrinfo(
+        "127.0.1.1" if name == "node7" else name, *rest, **more
+    )
     from minipod.doctor import accelerators
     accelerators.hardware = lambda root=None: accelerators.Hardware(8, 0, 8, ())
 if "minipod.doctor.cluster_probe" in sys.orig_argv:
@@ -98,8 +101,8 @@ def test_planted_a_slow_process_and_what_the_doctor_of_one_machine_says_is_said_
     path = f"{custom(tmp_path, ODD)}:{os.environ['PYTHONPATH']}"
     run, found = doctors(PYTHONPATH=path, CUDA_VISIBLE_DEVICES="1", LD_LIBRARY_PATH="/opt/other-nccl")
     unused, host = found["accelerators"], found["host_name"]
-    assert named(unused, "note") and unused["value"].startswith("8 NVIDIA GPUs in this machine; JAX sees none")
-    assert unused["advice"]
+    assert named(unused, "note") and unused["value"].startswith("8 NVIDIA GPUs in this machine; JAX runs on")
+    assert unused["advice"].startswith("`minipod run` simulates CPU devices")
     assert named(host, "note") and "127.0.1.1, reachable only from this machine" in host["value"]
     assert "give the name its network address in /etc/hosts" in host["advice"]
     assert named(found["cuda_visible_devices"], "note") and named(found["ld_library_path"])
@@ -129,6 +132,8 @@ def test_stopped_processes_are_named_before_one_whose_jax_ended_and_that_one_bef
     assert failures(slow | {"stopped": True}, ended) == {0: "is stopped (SIGSTOP)"}
     assert failures(slow, ended) == {1: "ended while finding its devices: no such network"}
     assert failures(slow, slow) == dict.fromkeys((0, 1), "was still making its first sums after 9 s")
+    assert failures(slow, slow | {"hop": 1, "pace": 1}).keys() == {0}
+    assert failures(slow, slow | {"lost": "no route"}) == {1: "was lost while making its first sums: no route"}
 
 
 @pytest.fixture(autouse=True)
@@ -201,10 +206,14 @@ ALONE = {"MINIPOD_COORDINATOR": "127.0.0.1:1", "MINIPOD_PROCESSES": "1", "MINIPO
 @pytest.mark.parametrize(
     ("env", "limit", "sentence"),
     [
-        ({}, 90, "this process is not in a cluster; start it with a launcher: `srun minipod"),
+        ({}, 90, "JAX finds no cluster here; start this with a launcher: `srun minipod"),
         ({}, 0, "limit 0: a positive number of seconds is needed"),
-        (OPEN_MPI | {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"}, 90, "two launchers have started this process"),
-        (ALONE, 90, "minipod run has started only one process: there is nothing to compare"),
+        (
+            OPEN_MPI | {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"},
+            90,
+            "the variables of two launchers disagree, Open",
+        ),
+        (ALONE, 90, "this is the only process, according to minipod run: there is nothing to compare"),
         (OPEN_MPI, 90, "JAX's detector does not know the MPI"),
     ],
 )

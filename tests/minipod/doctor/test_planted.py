@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 
-from minipod.doctor import accelerators, launcher, machine
+from minipod.doctor import Finding, accelerators, launcher, machine
 from minipod.doctor.accelerators import Hardware, hardware
 from minipod.doctor.look import detect
 from minipod.doctor.report import look
@@ -65,6 +65,8 @@ def test_planted_launchers_that_jax_does_not_know_two_at_once_and_none():
     open_mpi_5 = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0"}
     assert cluster(**open_mpi_5) is None and 'cluster_detection_method="mpi4py"' in advice(**open_mpi_5)
     assert cluster(**batch_script) is None and "start the program with `srun`" in advice(**batch_script)
+    step = {name: SLURM[name] for name in SLURM if name != "SLURM_NTASKS"}
+    assert cluster(**step) is None and "but JAX also needs SLURM_NTASKS: " in advice(**step)
     said = advice(**MPI4, **SLURM)
     assert said.startswith("two launchers' variables are set, Open MPI (process 1 of 2), Slurm (process 3 of 4)")
     assert "JAX uses those of Open MPI" in said
@@ -77,9 +79,10 @@ def test_planted_launchers_that_jax_does_not_know_two_at_once_and_none():
     assert launcher.launcher(of(), gpus=8, env=one_task).advice.startswith("7 of 8 GPUs would be idle")
     assert not launcher.launcher(of(), gpus=8, env={"SLURM_STEP_TASKS_PER_NODE": "8(x2)"}).advice
     assert not launcher.launcher(of(local_devices=None), gpus=8, env=one_task).advice
+    assert not launcher.launcher(of(), gpus=8, env=one_task | {"CUDA_VISIBLE_DEVICES": "0"}).advice  # what Slurm gave
 
 
-def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_and_a_proxy_in_its_way():
+def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_and_a_proxy_in_its_way(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         said = launcher.coordinator(of(coordinator=address), {})
@@ -90,10 +93,14 @@ def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_
     said = launcher.coordinator(of(coordinator="no-such-host.invalid:1234"), {})
     assert said.state == "fault" and said.advice.startswith("no-such-host.invalid cannot be resolved on this host")
     said = launcher.coordinator(of(coordinator="198.51.100.1:23456"), {})  # an address for documents, nobody's
-    assert said.state == "fault" and "set JAX_COORDINATOR_ADDRESS" in said.advice
+    assert said.state == "fault" and "set JAX_COORDINATOR_ADDRESS to" in said.advice
+    for wrong in ("", "host0", "host0:0", "host0:99999"):
+        assert "give a host and a port" in launcher.coordinator(None, {"JAX_COORDINATOR_ADDRESS": wrong}).advice
+    monkeypatch.setattr(launcher, "_as_other", lambda address, place: Finding("elsewhere", address))
+    assert launcher.coordinator(None, {"JAX_COORDINATOR_ADDRESS": "198.51.100.1:23456"}).name == "elsewhere"
     proxy, here = {"https_proxy": "http://127.0.0.1:9"}, of(coordinator=f"127.0.0.1:{free_port()}")
     said = launcher.coordinator(here, proxy)
-    assert said.state == "fault" and "`export no_proxy=127.0.0.1`" in said.advice
+    assert said.state == "fault" and "`export no_proxy=$no_proxy,127.0.0.1`" in said.advice
     assert not launcher.coordinator(here, proxy | {"no_proxy": "x.org, 127.0.0.1"}).advice
 
 
@@ -129,13 +136,13 @@ def test_planted_too_few_open_files_and_a_name_that_means_this_machine_only(monk
     code = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)); from minipod.doctor import machine; "
     done = subprocess.run([sys.executable, "-c", code + "print(machine.open_files().advice)"], capture_output=True)
     assert b"ulimit -n 1024" in done.stdout
-    monkeypatch.setattr(machine.socket, "gethostbyname", lambda name: "127.0.1.1")
+    monkeypatch.setattr(machine.socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", ("127.0.1.1", 0))])
     assert machine.host_name(in_cluster=True).state == "note" and machine.host_name().state == "well"
 
-    def unknown(name: str) -> str:
+    def unknown(*_: object, **__: object) -> str:
         raise OSError("Name or service not known")
 
-    monkeypatch.setattr(machine.socket, "gethostbyname", unknown)
+    monkeypatch.setattr(machine.socket, "getaddrinfo", unknown)
     monkeypatch.setattr(machine.socket, "gethostname", lambda: "moon")
     assert machine.host_name().value.startswith("moon, which has no address") and not machine.host_name().advice
 
@@ -155,7 +162,7 @@ def root(tmp_path: Path) -> Path:
 def test_planted_a_gpu_without_its_driver_its_plugin_or_hidden(root: Path, monkeypatch: pytest.MonkeyPatch):
     def advice(**env: str) -> str:
         found = accelerators.accelerators("cpu", env, root)
-        assert found and found.value == "1 NVIDIA GPU in this machine; JAX sees none"
+        assert found and found.value == "1 NVIDIA GPU in this machine; JAX runs on the CPU"
         return found.advice
 
     monkeypatch.setattr(accelerators, "versions", lambda: {"jax": "0.10.2", "jaxlib": "0.10.2"})
@@ -165,6 +172,9 @@ def test_planted_a_gpu_without_its_driver_its_plugin_or_hidden(root: Path, monke
     assert 'pip install "jax[cuda13]"' in advice()
     assert advice(CUDA_VISIBLE_DEVICES="").startswith("CUDA_VISIBLE_DEVICES= hides all GPUs")
     assert advice(JAX_PLATFORMS="cpu") == "JAX_PLATFORMS=cpu makes JAX use the CPU: unset it"
+    assert advice(JAX_PLATFORMS="cpu", MINIPOD_COORDINATOR="127.0.0.1:1").startswith("`minipod run` simulates CPU")
+    monkeypatch.setattr(accelerators, "versions", lambda: {"jaxlib": "0.10.2", "NVIDIA driver": "570.86.15"})
+    assert 'pip install "jax[cuda12]"' in advice()
     have = {"jaxlib": "0.10.2", "jax-cuda13-plugin": "0.10.1"}
     monkeypatch.setattr(accelerators, "versions", lambda: have)
     assert advice() == "jax-cuda13-plugin 0.10.1 does not match jaxlib 0.10.2: install the same version of both"

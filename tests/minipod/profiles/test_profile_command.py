@@ -58,6 +58,7 @@ def test_a_program_is_run_and_its_text_says_who_takes_part(tmp_path, capsys):
     assert code == 0, error
     assert "devices 4 []" in error and "device 3" in out and "all-reduce" in out
     assert "--text" not in out  # nothing had to be assumed
+    assert "ms; step 1\n" in out  # not those that are not shown
     assert "first/mlp/" in out and "second/mlp/" in out, "operations have the names of their scopes"
     assert picture.read_text().startswith("<svg")
 
@@ -80,10 +81,12 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
         (["{tmp}/none.xplane.pb"], "{tmp}/none.xplane.pb: there is no such file or folder"),
         (["{tmp}/cut.xplane.pb"], "cut.xplane.pb cannot be read: it is incomplete, or not a profile of jax.profiler"),
         (["{tmp}/good.xplane.pb", "--step", "7"], "step 7 was not recorded; recorded steps: none"),
-        (["{tmp}/good.xplane.pb", "--text", "{tmp}/no.txt"], "{tmp}/no.txt: there is no such file"),
+        (["{tmp}/good.xplane.pb", "--text", "{tmp}/no.txt"], "{tmp}/no.txt: No such file or directory"),
+        (["{tmp}/good.xplane.pb", "--text", "{tmp}/good.xplane.pb"], "{tmp}/good.xplane.pb is not text: give the"),
         (["{tmp}/none.py"], "{tmp}/none.py: there is no such program"),
-        pytest.param(["{tmp}/quiet.py"], "{tmp}/quiet.py ran nothing on a device, or did not", marks=pytest.mark.long),
-        (["{tmp}/raises.py"], "{tmp}/raises.py failed: process 0 raised ValueError: no, at raises.py:1"),
+        pytest.param(["{tmp}/quiet.py"], "{tmp}/quiet.py: its profile has no operation of a", marks=pytest.mark.long),
+        pytest.param(["{tmp}/leaves.py"], "{tmp}/leaves.py: it left no profile, which is", marks=pytest.mark.long),
+        (["{tmp}/raises.py"], "{tmp}/raises.py: process 0 raised ValueError: no, at raises.py:1"),
         (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: the folder of that file does not exist"),
     ],
 )  # fmt: skip
@@ -92,6 +95,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, capsys, arguments, 
     for name, data in ("cut", good[:-9]), ("good", good):
         (tmp_path / f"{name}.xplane.pb").write_bytes(data)
     (tmp_path / "quiet.py").write_text("")
+    (tmp_path / "leaves.py").write_text("import os; os._exit(0)")
     (tmp_path / "raises.py").write_text('raise ValueError("no")')
     code, out, error = profiled(capsys, *(a.format(tmp=tmp_path) for a in arguments))
     assert (code, out) == (2, "")
