@@ -50,8 +50,9 @@ for again in True, False:
     for what in "held", "memory":
         least, *_, most = sorted(getattr(c, what) for c in some)
         print(f"{what} {least:.2f} to {most:.2f}", end="  ")
-    bound = [c for c in some if c.design.seconds.bound == c.plan.seconds.bound]
-    print(f"bound by the same: {len(bound)} of {len(some)}")
+    known = [c for c in some if c.plan.seconds.bound]
+    same = [c.design.seconds.bound == c.plan.seconds.bound for c in known]
+    print(f"bound by the same: {sum(same)} of {len(same)}")
 full = max(fit, key=lambda c: c.plan.memory["peak"] / c.design.room)
 share = full.plan.memory["peak"] / full.design.room
 print(f"fullest: {full.name} {full.sizes}, {share:.0%} of the room")

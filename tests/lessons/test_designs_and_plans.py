@@ -33,6 +33,7 @@ OTHERWISE = {
     "llama_1b_32x2048 v5e:4x4 stage=4,fsdp=4": PERMUTES,
     "llama_1b_32x2048 v5e:4x8 fsdp=32": ONE_SUM,
     "llama_70b_256x2048 v5p:4x8x8 fsdp=64,tensor=4": SOME_SUMS,
+    "llama_70b_128x4096 v6e:16x16 fsdp=64,tensor=4": SOME_SUMS,
     "large_fsdp_donated v5e:2x4 fsdp=8": IN_BF16,
     "large_fsdp_donated_512 v5e:2x4 fsdp=8": IN_BF16,
 }
@@ -100,7 +101,7 @@ def test_what_is_held_is_near_the_plan_and_what_fits_fits(cases):
 
 def test_what_bounds_is_what_bounds_the_plan(cases):
     """But for three small ones, whose memory's time is 1.7 to 2.5 times the plan's."""
-    fit = [case for case in cases if case.plan.fits]
+    fit = [case for case in cases if case.plan.fits and case.plan.seconds.bound]
     assert [name(c) for c in fit if c.design.seconds.bound != c.plan.seconds.bound] == [
         "large_tp_donated v5e:2x4 tensor=8",
         "large_tp_donated_512 v5e:2x4 tensor=8",
