@@ -101,7 +101,7 @@ def test_a_store_without_its_calls_is_one_sentence_and_using_it_an_error(monkeyp
     monkeypatch.setattr(jax.distributed, "is_initialized", lambda: True)
     monkeypatch.setattr(jax_private, "coordinator_client", object)
     monkeypatch.setattr(jax_private, "_reported", set())
-    with pytest.raises(RuntimeError, match=f"the coordinator's store in JAX {jax.__version__}"):
+    with pytest.raises(RuntimeError, match=f"the coordinator's store of JAX {jax.__version__}"):
         coordinator_store.put("key", "text")
     assert "has no jax._src.distributed.global_state.client.key_value_set, so " in capsys.readouterr().err
 

@@ -104,10 +104,10 @@ def test_run_makes_hosts_for_one_program_each_with_a_name_and_an_address_that_th
     [
         (["-n=5"], "5 hosts: choose between 2 and 4"),
         (["--rate=fast"], "rate 'fast': give a number with its unit (kbit, mbit, gbit), such as 5mbit"),
-        (["--rate=1kbit"], "rate 1kbit: choose 100kbit to 100gbit"),
+        (["--rate=1kbit"], "rate 1kbit: choose between 100kbit and 100gbit"),
         (["--delay=-5ms"], "delay '-5ms': give a number with its unit (us, ms, s)"),
-        (["--delay=2s"], "delay 2s: choose up to 1s"),
-        ([], "hosts need the command ip, which is missing here: install iproute2\n"),
+        (["--delay=2s"], "delay 2s: choose at most 1s"),
+        ([], "hosts need the command ip, which is missing here: install it (Debian's package iproute2)\n"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_exit_2(options, says, monkeypatch, capsys: pytest.CaptureFixture[str]):
