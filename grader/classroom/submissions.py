@@ -108,8 +108,8 @@ def _student(folder: Path, lessons: list[str]) -> Student:
     inner = [e for e in entries if e.is_dir(follow_symlinks=False)]
     if len(inner) == 1 and not any(_is_lesson(e, lessons) for e in entries):
         try:
-            student.notes.append((shown(inner[0].name), "class-nested"))
             entries = [*(e for e in entries if e is not inner[0]), *_entries(Path(inner[0].path))]
+            student.notes.append((shown(inner[0].name), "class-nested"))
         except BadInput:
             student.notes.append((shown(inner[0].name), "class-unreadable"))
     for entry in entries:

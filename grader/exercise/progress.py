@@ -130,11 +130,15 @@ def _add(path: Path, entries: dict[str, Any], lang: str) -> str:
             except ValueError:
                 kept = _aside(path)
                 os.replace(path, kept)
-                record, warning = {}, say("record-aside", lang, file=path.name, kept=kept.name)
+                record, warning = {}, say("record-aside", lang, file=_shown(path), kept=_shown(kept))
             write_whole(path, json.dumps(record | entries, indent=1).encode())
     except OSError as error:
-        return say("record-lost", lang, file=path.name, error=error.strerror or str(error))
+        return say("record-lost", lang, file=_shown(path), error=error.strerror or str(error))
     return warning
+
+
+def _shown(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
 
 
 def _aside(path: Path) -> Path:

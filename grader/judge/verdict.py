@@ -197,7 +197,8 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
             return Fault("wrong", because, failure=error, code=error.code)
         if error.type in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error.text:
             return _failed("broken", "memory", error)
-        return _failed("wrong", "waited" if error.is_timeout else "raised", error)
+        waited = error.is_timeout and spec.processes > 1
+        return _failed("wrong", "waited" if waited else "raised", error)
     if wrong := _differs(spec, case, right):
         return Fault("wrong", Message("differs"), difference=wrong)
     if over := over_budget(case):

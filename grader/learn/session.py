@@ -92,9 +92,10 @@ class Session:
         self._complete()
         try:
             kept = blanks.reset(path, self.course.root / "lessons" / lesson / "exercises.py", name, lang)
-        except PermissionError as error:
-            return self.view.show_message(say("file-unwritable", lang, file=path, error=error.strerror))
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            why = error.strerror or str(error)
+            return self.view.show_message(say("file-unwritable", lang, file=path, error=why))
+        except UnicodeDecodeError as error:
             return self.view.show_message(say("file-unreadable", lang, file=path, error=error))
         if kept is None:
             return self.view.show_message(say("learn-blank", lang, name=name))
@@ -159,7 +160,8 @@ class Session:
         else:
             self.view.progress_changed()
             if was_right and not self.course.is_right(exercise):
-                self.view.show_message(say("learn-broke", self.course.lang, exercise=exercise.replace(".", "/")))
+                values = {"exercise": exercise.replace(".", "/"), "outcome": say(reply.outcome, self.course.lang)}
+                self.view.show_message(say("learn-broke", self.course.lang, **values))
         self._check_next()
 
     def _warn(self) -> None:

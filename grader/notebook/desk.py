@@ -127,7 +127,7 @@ class Desk:
         except Lost as error:
             return self._say("notebook-lost", error=error)
         if isinstance(reply, Failed):
-            return self._say("learn-lessons", error=reply.error)
+            return self._say("own-fault", error=reply.error)
         return self._verdict(exercise, reply.outcome, _placed(reply.message, path, file, self.lang))
 
     def _verdict(self, exercise: str, outcome: str, message: str) -> Message:

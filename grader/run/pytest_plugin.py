@@ -136,7 +136,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     own_answers = not config.option.answers
     state = progress.load_state(run.settings.answers) if own_answers else {}
-    for item in [i for i in items if is_check(i)]:
+    checks = [i for i in items if is_check(i)]
+    for item in checks:
         outcome = progress.cached_outcome(run.settings.answers, exercise_of(item), state)
         if outcome is None:
             return
@@ -145,6 +146,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items.clear()
             return
         items.remove(item)
+    run.hint_needless = bool(checks)
 
 
 @pytest.hookimpl(tryfirst=True)

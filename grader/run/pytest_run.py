@@ -30,6 +30,7 @@ class PytestRun:
     verdicts: list[PytestVerdict] = field(default_factory=list)
     warning: str = ""  # why the outcomes could not be noted, in a sentence
     hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
+    hint_needless: bool = False  # with --hint: whether all that was collected is known to be right
     warm: bool = False
     worker: outer_cluster.Worker | None = None  # when pytest itself was started in a cluster
     own_cache: tempfile.TemporaryDirectory[str] | None = None

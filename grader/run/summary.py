@@ -23,7 +23,7 @@ def write(terminal: pytest.TerminalReporter, run: PytestRun, hint: bool) -> None
             if verdict.message and verdict.reason != "todo":
                 _block(terminal, run, verdict)
     if not verdicts and not run.hint_for:
-        if hint:
+        if run.hint_needless:
             terminal.write_line(say("hint-solved", run.lang))
         return
     following = run.hint_for or _next(run, verdicts)

@@ -1,5 +1,6 @@
 """Explain a verdict in words: first the likely reason, then the call, the result and the expected value."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,6 +55,8 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         key = {"todo": "todo-text"}.get(verdict.reason, verdict.reason)
         if key == "load" and verdict.failure and not verdict.failure.text.strip():
             key = "load-bare"
+        elif key == "memory" and memory == math.inf:
+            key = "memory-device"
         values: dict[str, object] = {"file": file, "line": verdict.line, "lesson": spec.lesson, "name": spec.name}
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values

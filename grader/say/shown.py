@@ -117,7 +117,7 @@ def show(x: Value, lang: str, brief: bool = False, numbers: str = "") -> str:
             return "None"
         case Device(number):
             return f"CpuDevice(id={number})"
-        case Other("generator"):
+        case Other("generator") if not brief:
             return say("a-generator", lang)
         case Other(name, called, text):
             return called or (text if brief else say("a-value-of-type", lang, type=name, text=text))

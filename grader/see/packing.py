@@ -47,7 +47,7 @@ def pack(x: Any, data: bool = True, depth: int = 0) -> Value:
     if isinstance(x, jax.Array):
         return _jax_array(x, data)
     if isinstance(x, np.ndarray):
-        return _array(x, data)
+        return _array(np.asarray(x), data)  # a matrix, for instance, is never flat
     if isinstance(x, PartitionSpec):
         return values.Spec(tuple(map(_entry, x)))
     if isinstance(x, Mesh):
@@ -164,7 +164,9 @@ def _bounds(index: tuple[slice, ...], shape: tuple[int, ...]) -> Bounds:
 
 def _array(x: np.ndarray, data: bool) -> Array:
     """Pack a whole array on the host."""
-    if x.dtype.hasobject or x.dtype.kind in "SUMm" or x.dtype.type is np.void:  # texts, dates, records: no numbers
+    if (
+        x.dtype.hasobject or x.dtype.kind in "SUMm" or issubclass(x.dtype.type, np.void)
+    ):  # texts, dates, records: no numbers
         objects = tuple(pack(v) for v in x.ravel()[:100])
         return Array(x.dtype.name, x.shape, objects=objects, first=repr(x.ravel()[:4].tolist())[:60])
     block = _block(tuple((0, n) for n in x.shape), x, data)

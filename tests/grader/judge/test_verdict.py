@@ -1,6 +1,7 @@
 """Which of several things that went wrong is told."""
 
 import base64
+import math
 from itertools import permutations
 
 import jax
@@ -74,6 +75,12 @@ def test_who_sends_nothing_where_something_has_to_be_sent_has_divided_nothing():
     nothing, sums = (Observation((), Int(1), traffic=Traffic((), sent, flops=0)) for sent in (0, 12))
     assert alone(sums, sums).outcome == alone(nothing, nothing).outcome == "right"
     assert (alone(nothing, sums).outcome, alone(nothing, sums).reason) == ("wrong", "work-undivided")
+
+
+def test_the_limit_on_memory_is_named_only_where_there_is_one():
+    verdict = alone(failed("RESOURCE_EXHAUSTED: Out of memory", "JaxRuntimeError"), RIGHT)
+    assert "more than 2 GiB of memory" in explain(spec_of(), verdict, 20.0, 2.0, "en")
+    assert "ran out of memory" in explain(spec_of(), verdict, 20.0, math.inf, "en")
 
 
 def test_what_was_to_be_donated_is_gone():

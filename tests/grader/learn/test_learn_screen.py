@@ -82,7 +82,9 @@ def test_from_the_blank_over_a_mistake_a_hint_and_other_exercises_to_what_no_lon
         answer(root, "ch90_one", both + "\n\ndef times(x):\n    return 2 * x\n")
         await until(pilot, "2 of 4 solved")
         answer(root, "ch90_one", both + "\n\ndef times(x):\n    return 3 * x\n")
-        seen = await until(pilot, "1 of 4 solved", "ch90_one/double was right when last checked, but no longer is.")
+        seen = await until(
+            pilot, "1 of 4 solved", "ch90_one/double was right when last checked; the result is now: wrong."
+        )
         assert "Print the numbers 1 to n" in seen
 
     session(root, play)

@@ -43,6 +43,10 @@ def test_the_first_run_copies_the_blanks_and_hints_go_on_one_by_one(tmp_path):
     third = check(root, "--hint", report=False)
     assert "Hint 1 of 1 for ch90_one/total: psum" in third.text
     assert progress.hints_given(root / "answers") == {"ch90_one.double": 2, "ch90_one.total": 1}
+    assert "No hint is needed" not in check(root, "--hint", "-k", "no_such", report=False).text
+    answer(root, "ch90_one", (root / "solutions" / "ch90_one.py").read_text())
+    check(root, "lessons/ch90_one")
+    assert "No hint is needed" in check(root, "--hint", "lessons/ch90_one", report=False).text
 
 
 def test_solutions_are_right_and_leave_no_answers_folder(tmp_path):
@@ -93,7 +97,7 @@ def test_a_mistake_in_another_spelling_is_named_and_explained(root):
     assert "--seed 7" in checked.text
     budget = checked.rows["ch90_one.total"]["message"]
     assert (
-        "Each device sends 24 bytes (one all-gather of an array of 32 bytes); the budget is 6 bytes, by all-reduce"
+        "Each device sends 24 bytes (one all-gather of an array of 32 bytes); the budget allows 6 bytes, by all-reduce"
         in budget
     )
     chinese = check(root, "lessons/ch90_one", "--answers=mistaken", "--lang=zh-Hans", "--seed=7")

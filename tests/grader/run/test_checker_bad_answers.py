@@ -13,7 +13,7 @@ from checker_runs import TESTS, answer, check, lesson, project
 from still_running import DEADLINE, left_running, until
 
 SAID = (
-    "The reference solution does not finish on this machine: {}. "
+    "The reference solution did not finish on this machine ({}). "
     "Try again when the machine is less busy, or run `minipod doctor`."
 )
 LAST = (

@@ -54,7 +54,7 @@ def test_on_four_what_needs_eight_says_so_in_one_line(root: Path):
     assert outcomes(checked) == {"double": "skipped", "total": "skipped", "count_to": "right"}
     said = checked.rows["ch90_one.double"]["message"]
     assert (
-        said.startswith("needs 8 devices, but this machine has 4 (cpu): even the reference solution")
+        said.startswith("is designed for 8 devices, but this machine has 4 (cpu): even the reference solution")
         and "\n" not in said
     )
 
@@ -67,7 +67,9 @@ def refuses(checked, sentence: str) -> bool:
 def test_what_cannot_be_is_one_sentence(root: Path):
     assert refuses(real(root, 1), "JAX finds one CPU device here and nothing else; leave out this option")
     assert refuses(real(root, 4, JAX_PLATFORMS="rocket"), "JAX cannot start on this machine's devices (")
-    assert refuses(real(root, 4, "-n2"), "only one process at a time can use the devices; leave out -n")
+    assert refuses(
+        real(root, 4, "-n2"), "the exercises share this machine's devices, so they run one at a time; leave out -n"
+    )
 
 
 def test_what_is_counted_is_the_cpus_and_a_tolerance_is_wider_on_accelerators():
