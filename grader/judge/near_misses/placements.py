@@ -79,5 +79,5 @@ def budget(traffic: Traffic, limit: Budget, solution: Traffic) -> Message | None
         return Message("budget-more", {"count": traffic.count, "enough": solution.count})
     times = total / limit.sent
     if times >= 2:
-        return Message("budget-times", {"times": f"{times:.3g}"})
+        return Message("budget-times", {"times": number(times)})
     return Message("budget-bytes", {"more": number(total - limit.sent)})

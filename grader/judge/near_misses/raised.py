@@ -6,14 +6,17 @@ from grader.messages import Message
 
 # The first that is found in "Type: text" counts. Words of JAX 0.10.2 and 0.12.
 USUAL = [
-    ("host-copy", r"^TracerArrayConversionError|(?s:^Concretization.*(`(float|int)` function|(item|tolist)\(\)))"),
+    ("host-copy", r"^TracerArrayConversionError"
+                  r"|(?s:^Concretization.*(`(float|int|complex)` function|(item|tolist)\(\)))"),
     ("placement-of-tracer", r"(?s)^Concretization.*(addressable_|devices\(\)|sharding)|not available on traced array"),
     ("traced-if", r"^(TracerBoolConversionError|.*truth value of an array)"),
-    ("traced-size", r"^(NonConcreteBoolean|TracerIntegerConversion|Concretization|.*concrete values of integer)"),
+    ("traced-size", r"^(NonConcreteBoolean|TracerIntegerConversion|Concretization|.*concrete values of integer"
+                    r"|IndexError: .*static (integers|start).*Tracer)"),
     ("leaked", r"^UnexpectedTracerError|^TypeError: Computation compiled for \d+ inputs"),
-    ("pmap-sizes", r"_internal_pmap_axis_name|cannot select an axis to squeeze out|inconsistent sizes for array"),
+    ("pmap-sizes", r"_internal_pmap_axis_name|key path flat_args\[|inconsistent sizes for array"),
+    ("squeeze", r"cannot select an axis to squeeze out"),
     ("map-scalar", r"was requested to map its argument along axis"),
-    ("map-nothing", r"requires at least one argument with a mapped axis"),
+    ("map-nothing", r"at least one (argument with a mapped axis|non-None value in in_axes)"),
     ("map-tree", r"(?s)in_axes.*(tree prefix|must be an int, None|prefix pytree)|prefix pytree \w+ in_axes"),
     ("specs-tree", r"(?s)(in_specs|out_specs|out_axes)\b.*prefix pytree"),
     ("squeezed-out", r"out_axes, got axis spec None"),
@@ -30,7 +33,7 @@ USUAL = [
     ("out-specs-unreduced", r"require replication which can't be statically inferred"),
     ("devices-mixed", r"incompatible devices for jitted|Mesh for all inputs should be equal"),
     ("sharding-contraction", r"^ShardingTypeError: Contracting"),
-    ("sharding-index", r"^ShardingTypeError.*(gather|slic|rolled|\.at\[)"),
+    ("sharding-index", r"^ShardingTypeError(?!.*must be equal).*(gather|slic|rolled|\.at\[)"),
     ("sharding-reshape", r"^ShardingTypeError: .*reshape"),
     ("sharding-mixed", r"^ShardingTypeError.*(incompatible|same (batch )?sharding|meshes|match|be equal|identically)"),
     ("donated", r"Array has been deleted"),
@@ -47,7 +50,7 @@ USUAL = [
     ("permutation", r"ppermute sources and destinations must be unique"),
     ("collective-size", r"all_to_all requires|all_to_all split_axis|scatter dimension size"),
     ("reshape", r"cannot reshape array"),
-    ("contraction", r"contracting dimensions to have the same shape|matmul: Input operand"),
+    ("contraction", r"contracting dimensions to have the same shape|matmul: Input operand \d+ has a mismatch"),
     ("shapes", r"shapes for broadcasting|could not be broadcast|Cannot concatenate arrays|same shape\. Got"),
     ("immutable", r"JAX arrays are immutable"),
     ("list-for-array", r"requires ndarray or scalar arguments|'(list|tuple)' object has no attribute '(shape|sum)"),
@@ -61,7 +64,7 @@ USUAL = [
                 r"|^ImportError:.*from 'jax|^ModuleNotFoundError:.*'jax\."),
     ("no-attribute", r"^AttributeError"),
     ("dimensions", r"Too many indices|too many indices|is out of bounds for array of dimension"),
-    ("index", r"^IndexError"),
+    ("index", r"^IndexError: (?!pop|Replacement)"),
 ]  # fmt: skip
 
 

@@ -205,7 +205,8 @@ def shapes_of_leaves(got: Value, expected: Value) -> Message | None:
         for path, b in right.items()
         if isinstance(a := mine[path], Array) and isinstance(b, Array) and a.shape != b.shape
     ]
-    return Message("shapes", {"parts": (*wrong[:MOST_SHAPES],)}) if len(wrong) > 1 else None
+    named = (*wrong,) if len(wrong) <= MOST_SHAPES else (*wrong[:MOST_SHAPES], "…")
+    return Message("shapes", {"parts": named}) if len(wrong) > 1 else None
 
 
 def only_some_leaves(got: Value, expected: Value, tolerance: float) -> Message | None:

@@ -64,7 +64,7 @@ def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
         (["empty"], "contains no student's folder"),
         (["class", "--out", "class/report"], "must not be among the submissions"),
         (["class", "--out", "file/report"], "nothing can be written there"),
-        (["class"], "nobody has handed in an answers file"),
+        (["class"], "no student's folder contains an answers file"),
         (["class", "--lessons", "ch77"], "there is no such chapter"),
         (["class", "--lang", "fr"], "choose one of en, zh-Hans, zh-Hant"),
         (["class", "--memory", "nan"], "a number above 0"),

@@ -139,8 +139,8 @@ def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
 
 def test_a_sentence_in_a_sentence_and_a_list_are_filled_in_both_languages():
     found = Message("some", {"bad": 3, "all": 8, "within": Message("throughout")})
-    assert near_words(found, "en") == "3 of 8 numbers came out wrong, throughout the array."
-    assert near_words(found, "zh-Hans") == "8 个数中有 3 个不对，各处都有。"
+    assert near_words(found, "en") == "3 of 8 numbers came out wrong, in different places."
+    assert near_words(found, "zh-Hans") == "8 个数中有 3 个不对，分布在不同的位置。"
     found = of_values([{0: 3, 1: 4}], [{0: 4, 1: 3}])
     assert found and "0, 1" in near_words(found, "en") and "0、1" in near_words(found, "zh-Hans")
     assert placements.cuts(Array("float32", (), jax=True, placement=Placement(1, True, ((0, ()),)))) == []

@@ -62,6 +62,7 @@ PROVOKED = {
         lambda: jax.jit(np.asarray)(X),
         lambda: jax.jit(lambda v: float(v.sum()))(X),
         lambda: jax.jit(lambda v: v.sum().item())(X),
+        lambda: jax.jit(complex)(3.0),
     ],
     "placement-of-tracer": [
         lambda: jax.jit(lambda v: v.addressable_shards)(X),
@@ -73,15 +74,20 @@ PROVOKED = {
         lambda: jax.jit(lambda n: [i for i in range(n)])(3),
         lambda: jax.jit(jnp.nonzero)(X),
         lambda: jax.jit(lambda v: v.reshape(v.sum(), -1))(X),
+        lambda: jax.jit(lambda n: X[:n])(3),
     ],
     "leaked": [leak, leak_into_the_next],
     "pmap-sizes": [
         lambda: jax.pmap(lambda p, v: v)(jnp.ones(3), jnp.ones((8, 2))),
-        lambda: jax.pmap(lambda v: v)(jnp.ones((16, 2))),
         lambda: jax.pmap(lambda p, v: v)(3.0, jnp.ones((8, 2))),
+        lambda: jax.pmap(lambda p, v: v, axis_name="i")(3.0, jnp.ones((8, 2))),
     ],
+    "squeeze": [lambda: jax.pmap(lambda v: v)(jnp.ones((16, 2))), lambda: X.squeeze(0)],
     "map-scalar": [lambda: jax.vmap(lambda p: p)(3.0), lambda: jax.vmap(lambda p: p, in_axes=2)(jnp.ones((3, 2)))],
-    "map-nothing": [lambda: jax.pmap(lambda v: v, in_axes=None)(jnp.ones((8, 2)))],
+    "map-nothing": [
+        lambda: jax.pmap(lambda v: v, in_axes=None)(jnp.ones((8, 2))),
+        lambda: jax.vmap(lambda v: v, in_axes=None)(X),
+    ],
     "map-tree": [
         lambda: jax.vmap(lambda p, v: v, in_axes=({"a": 0}, 0))({"b": jnp.ones(3)}, jnp.ones((3, 2))),
         lambda: jax.vmap(lambda p, v: v, in_axes=(0,))(jnp.ones(3), jnp.ones((3, 2))),
@@ -116,7 +122,10 @@ PROVOKED = {
         lambda: mapped(lambda v: v, x=jnp.ones(9)),
         lambda: NamedSharding(MESH, P("x")).shard_shape((9,)),
     ],
-    "array-outside": [lambda: (lambda kept: jax.jit(lambda x: kept)(X))(put(X, "x"))],
+    "array-outside": [
+        lambda: (lambda kept: jax.jit(lambda x: kept)(X))(put(X, "x")),
+        lambda: put(X, "x").at[3].set(1.0),
+    ],
     "no-mesh": [
         lambda: jax.device_put(X, P("x")),
         lambda: jax.jit(lambda v: lax.with_sharding_constraint(v, P("x")))(X),
@@ -127,11 +136,15 @@ PROVOKED = {
     "devices-mixed": [
         lambda: jax.device_put(X, DEVICES[0]) + jax.device_put(X, DEVICES[1]),
         lambda: jnp.stack([jax.device_put(jnp.ones(2), d) for d in DEVICES]),
+        lambda: put(X, "x") + put(X, "x", mesh=GRID),
     ],
     "sharding-contraction": [lambda: square(None, "x") @ square("x", None)],
     "sharding-index": [lambda: put(X, "x")[3], lambda: put(X, "x")[:9], lambda: jnp.roll(put(X, "x"), 1)],
     "sharding-reshape": [lambda: put(jnp.ones((8, 6)), "x", None, mesh=GRID).reshape(-1, 3, 16)],
-    "sharding-mixed": [lambda: square("x", None) + square("y", None)],
+    "sharding-mixed": [
+        lambda: square("x", None) + square("y", None),
+        lambda: lax.dynamic_update_slice(put(X, "x"), jnp.ones(3), (0,)),
+    ],
     "donated": [donated],
     "place-is-no-place": [lambda: jax.device_put(X, MESH)],
     "keyword": [lambda: jax.pmap(lambda v: v, in_specs=0)],  # type: ignore[call-arg]
@@ -186,6 +199,7 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
     for key, text in FROM_ELSEWHERE.items():
         assert explained(*text.split(": ", 1)) == Message(f"error-{key}")
     assert explained("ValueError", "no PartitionSpec gives this picture") is None  # the answer's own
+    assert explained("IndexError", "pop from empty list") is None
     known = [key for key, _ in USUAL]
     assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
     said = {f"error-{key}" for key in [*known, "permutation-beyond", "name-import"]}  # those two are tried below
