@@ -50,21 +50,7 @@ class Terminal:
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_a_session_in_a_terminal(tmp_path):
-    root = project(tmp_path / "here")
-    with Terminal(root, "--lang", "en") as terminal:
-        terminal.until("0 of 4 solved", "Twice x, laid out as x is.", "todo", "h hint", "q quit")
-        answer(root, "ch90_one", solved("double", "return 2 * x"))
-        terminal.until("right", "Press n to go on to ch90_one/total.", "1 of 4 solved")
-        terminal.press("n")
-        terminal.until("The sum of x, known to every device. Budget: one all-reduce of 4 bytes.", "todo")
-        terminal.press("q")
-        assert running_with(str(root)) == []
-
-
-@pytest.mark.long
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-@pytest.mark.parametrize("key", ["C-c", None])
+@pytest.mark.parametrize("key", ["C-c", pytest.param(None, marks=pytest.mark.long)])
 def test_nothing_is_left_after_an_interrupt_and_when_the_terminal_goes_away(tmp_path, key):
     root = project(tmp_path / "gone")
     with Terminal(root, "--lang", "zh-Hans") as terminal:
