@@ -73,6 +73,8 @@ def test_the_page_says_what_happened_and_what_helps_in_the_readers_language(fold
         text = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
         above, there, below = text.partition(f'<a id="failed-{name}"></a>\n\n')
         assert there and f"](#failed-{name})" in above.partition("\n\nProse")[0]
+        at = next(i for i, cell in enumerate(notebook.cells) if there in cell.source)
+        assert notebook.cells[at - 1].metadata["name"] == "two"
         box = "".join(f"{line}\n" for line in below.split("\n") if line.startswith(">"))
         assert [words for words in expected if words not in box] == [], (name, edition, box)
         # Outputs end at the failed cell, but not at a warning.
