@@ -91,7 +91,8 @@ def sign(a: float, b: float) -> int:
 
 
 def stands(value: float, text: str) -> bool:
-    forms = (f"{value:,.0f}", f"{value:.0f}", f"{value / 1e3:,.0f}", f"{value / 1e6:,.0f}", f"{value / 1e6:.1f}")
+    forms = [f"{value:,.0f}", f"{value:.0f}", *[f"{value / 1e3:,.0f}"] * (value >= 1e4)]  # a small one is no thousands
+    forms += [f"{value / 1e6:,.0f}", f"{value / 1e6:.1f}"] * (value >= 1e5)
     return any(re.search(rf"(?<![\d,.]){re.escape(form)}(?![\d,]*\d)", text) for form in forms)
 
 
