@@ -1,11 +1,11 @@
 """The lessons themselves: blanks are todo, what their authors wrote holds, what chapters show runs."""
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import projects
 import pytest
 
 from publish import checked
@@ -69,18 +69,8 @@ def holds(chapter: str, command: list[str]) -> None:
 
 
 def test_whatever_a_check_reads_makes_it_another_check(tmp_path):
-    for name in (
-        "grader",
-        "lessons/ch03_sharding",
-        "minipod",
-        "publish/author",
-        "solutions",
-        "tests/data/other_answers",
-    ):
-        copied = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=copied)
-    shutil.copy(ROOT / "lessons/__init__.py", tmp_path / "lessons")
-    seen = {checked.sum_of("ch03_sharding", tmp_path)}
+    root = projects.copy(tmp_path / "project")
+    seen = {checked.sum_of("ch03_sharding", root)}
     for count, path in enumerate(
         (
             "lessons/ch03_sharding/mistakes.py",
@@ -94,9 +84,9 @@ def test_whatever_a_check_reads_makes_it_another_check(tmp_path):
         ),
         start=2,
     ):
-        with (tmp_path / path).open("a") as file:
+        with (root / path).open("a") as file:
             file.write("# changed\n")
-        seen.add(checked.sum_of("ch03_sharding", tmp_path))
+        seen.add(checked.sum_of("ch03_sharding", root))
         assert len(seen) == count, path
 
 

@@ -33,16 +33,13 @@ def parameters(mesh):
     return jax.device_put(jax.device_get(jax.jit(init)(jax.random.key(0))), CUT)
 
 
-def test_only_a_product_with_both_factors_cut_asks_where_its_sum_shall_lie(mesh):
+def test_only_a_product_with_both_factors_cut_and_a_cut_index_into_a_table_ask_where_the_result_shall_lie(mesh):
     left, right = np.ones((4, 16), np.float32), np.ones((16, 4), np.float32)
     cut = jax.device_put(left, P(None, "data")), jax.device_put(right, P("data"))
     for one in ((cut[0], right), (left, cut[1])):
         np.testing.assert_array_equal(one[0] @ one[1], left @ right)
     with pytest.raises(Exception, match="Contracting dimensions are sharded and it is ambiguous"):
         cut[0] @ cut[1]
-
-
-def test_only_a_cut_index_into_a_table_asks(mesh):
     table, index = np.ones((8, 16), np.float32), np.zeros(16, np.int32)
     assert jax.device_put(table, P(None, "data"))[jnp.asarray(index)].shape == (16, 16)
     with pytest.raises(Exception, match="out_sharding"):
@@ -83,15 +80,11 @@ def test_a_parameter_that_is_left_out_needs_no_spec(parameters, how):
     assert all(spec == CUT[name] for key, spec in lies.items() for name in CUT if f"'{name}'" in key)
 
 
-def test_a_state_of_other_shapes_is_one_sentence(parameters):
+def test_a_state_of_other_shapes_is_one_sentence_and_takes_its_layout_from_parameters_in_place(parameters):
     factored = optax.adafactor(0.001, min_dim_size_to_factor=32)
     words = r"^the state has \(.*\) for a parameter of \(.*\): such an optimizer needs a rule of its own$"
     with pytest.raises(ValueError, match=words):
         state_specs(parameters, CUT, factored)
-
-
-def test_adafactors_state_takes_its_layout_from_parameters_in_place(parameters):
-    factored = optax.adafactor(0.001, min_dim_size_to_factor=32)
     state = jax.jit(factored.init)(parameters)
     found = {jax.tree_util.keystr(key): array.sharding.spec for key, array in jax.tree.leaves_with_path(state)}
     assert CUT["up"] == P(None, "data", None), "of which one dimension or the other is averaged"

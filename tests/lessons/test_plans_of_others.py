@@ -29,13 +29,10 @@ ARGUMENTS = {
 LIBRARIES = {"nnx_plan.py": ("flax", "optax"), "equinox_plan.py": ("equinox", "optax"), "maxtext_plan.py": ("maxtext",)}
 
 
-def test_each_program_is_recorded_with_the_versions_it_ran_on():
+def test_each_program_is_recorded_with_the_versions_it_ran_on_and_its_plan_holds_what_it_holds_by_hand():
     assert [*YOURS] == [file.rpartition("/")[2] for file in record_others.YOURS] == [*ARGUMENTS]
     for program, recorded in zip(record_others.YOURS.values(), YOURS.values(), strict=True):
         assert {program.library, "jax", "libtpu"} == {*recorded["versions"]}
-
-
-def test_the_recorded_plans_hold_what_they_hold_by_hand():
     for program, held in ARGUMENTS.items():
         plan = YOURS[program]["plan"]
         assert plan["fits"] and held <= plan["memory"]["arguments"] < 1.001 * held, program

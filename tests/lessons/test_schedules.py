@@ -95,9 +95,7 @@ def test_what_cannot_be_run_is_refused_with_what_waits_for_what(lesson):
         schedule.table(schedule.gpipe(3, 0))
     with pytest.raises(ValueError, match=r"^a model of one part needs no pipeline$"):
         executor.plan(schedule.table(schedule.gpipe(1, 3)))
-
-
-def test_a_stage_may_have_more_than_eight_parts_in_a_picture(schedule):
+    # but a stage may have more than eight parts in a picture
     rows = schedule.labels(schedule.table(schedule.interleaved(2, 2, 9)))
     assert {row[0] for row in rows} >= {"F0", "F0b", "F1i", "B1i"}
 

@@ -143,42 +143,22 @@ def rows(text: str) -> dict[str, tuple[int, str, str]]:
     return {name: (int(sent.replace(",", "")), hidden, said) for name, sent, hidden, said in found}
 
 
-@pytest.fixture(scope="module")
-def here():
-    return rows(what_is_sent.report(jax.make_mesh((8,), ("x",), auto_axes(1))))
-
-
-@pytest.fixture(scope="module")
-def on_a_tpu():
-    return rows(FOUND.read_text("utf-8"))
-
-
-def test_a_convolution_is_two_permutes_of_one_row(here, on_a_tpu):
+def test_convolutions_experts_and_products_of_chapter_8():
+    here = rows(what_is_sent.report(jax.make_mesh((8,), ("x",), auto_axes(1))))
+    text = FOUND.read_text("utf-8")
+    assert re.match(r"TPU v5e, 8 chips, libtpu \d+\.\d+\.\d+\n", text)
+    on_a_tpu = rows(text)
+    # a convolution is two permutes of one row; the same mean in other words costs more
     assert here["convolved"] == (2 * 16 * 4, "0 of 2", "2 collective-permute")
     assert on_a_tpu["convolved"] == (2 * 16 * 2, "0 of 2", "2 collective-permute")  # rounded to bf16
-
-
-def test_the_same_mean_in_other_words_costs_more(here, on_a_tpu):
     assert min(here["padded"][0], here["joined"][0], on_a_tpu["padded"][0]) > 5 * here["convolved"][0]
     assert on_a_tpu["joined"][0] == here["convolved"][0]
-
-
-def test_experts_are_two_all_to_alls(here, on_a_tpu):
-    """There f32[8, 4, 16] for each expert, back f32[8, 4, 64]; seven eighths leave a device."""
+    # experts are two all-to-alls: f32[8, 4, 16] for each, back f32[8, 4, 64]; seven eighths leave a device
     there_and_back = 7 * (8 * 4 * 16 + 8 * 4 * 64) * 4 // 8
     assert here["experts"] == (there_and_back, "0 of 2", "2 all-to-all")
     assert on_a_tpu["experts"] == (there_and_back // 2, "0 of 2", "2 all-to-all")
-
-
-def test_only_a_large_product_of_bf16_is_on_the_move_and_only_on_a_tpu(here, on_a_tpu):
+    # only a large product of bf16 is on the move, and only on a TPU
+    moved = [[n for n in seen if n.startswith("product") and "permute" in seen[n][2]] for seen in (here, on_a_tpu)]
+    assert moved == [[], ["product, bf16[8192²]"]]
     block = 8192 * 8192 * 2 // 8
-    moved = {
-        (kind, name) for kind, seen in (("cpu", here), ("tpu", on_a_tpu)) for name in seen if "permute" in seen[name][2]
-    }
-    assert {name for kind, name in moved if name.startswith("product")} == {"product, bf16[8192²]"}
-    assert ("cpu", "product, bf16[8192²]") not in moved
     assert on_a_tpu["product, bf16[8192²]"] == (9 * block, "4 of 5", "9 collective-permute")
-
-
-def test_a_recording_says_of_which_compiler_it_is():
-    assert re.fullmatch(r"TPU v5e, 8 chips, libtpu \d+\.\d+\.\d+", FOUND.read_text("utf-8").splitlines()[0])

@@ -138,11 +138,6 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), "utf-8")
 
 
-def constant(folder: Path, script: str, name: str, value: object) -> None:
-    """Change a constant in the small book's own copy of publish/SCRIPT."""
-    replace(folder / "publish" / script, f"\n{name} = ", f"\n{name} = {value}  # ")
-
-
 @contextlib.contextmanager
 def alone(path: Path):
     """One process at a time."""

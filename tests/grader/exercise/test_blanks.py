@@ -9,8 +9,6 @@ import pytest
 
 from grader.exercise import answers, blanks, untouched
 from grader.exercise.statements import HAN, blanks_in
-from grader.messages import say
-from publish.languages import unwritten
 
 ROOT = Path(__file__).parents[3]
 EXERCISES = '''"""The exercises of ch95_small.
@@ -112,14 +110,6 @@ def test_a_blank_is_in_one_language_with_a_header_that_is_true(lessons, path, la
     assert path.read_text("utf-8") == text
 
 
-def test_what_is_derived_stands_in_docstrings_and_comments(lessons, path):
-    blanks.prepare(lessons, path.parent, "zh-Hant")
-    text = path.read_text("utf-8")
-    assert '"""把 x 加倍。"""' in text and "    # TODO：相加。\n    y = x" in text and "    # 還是 x。\n" in text
-    assert text.startswith(f'"""本章的練習。\n\n{say("answers-yours", "zh-Hant")}\n"""\n')
-    assert "请" not in text and "Double" not in text
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("before", ["en", "zh-Hant", "both"])
 def test_another_language_changes_what_nobody_has_touched(lessons, path, before, end):
@@ -168,16 +158,6 @@ def test_many_files_are_counted_and_not_listed(lessons, tmp_path):
         path.chmod(0o444)
     notes = blanks.complete(lessons, tmp_path / "answers", "en")
     assert len(notes) == 4 and notes[-1] == "Other files with the same problem: 3."
-
-
-def test_a_todo_in_one_language_is_named(lessons):
-    left_out, wrong = unwritten(lessons.parent, "ch95_small")
-    todo = "lessons/ch95_small/exercises.py: the TODO of `thrice` has no part in zh-Hans"
-    assert f'{todo}: write it, or `only = "en"` below [thrice] in words.toml' in wrong
-    assert not left_out and not any("`twice`" in sentence for sentence in wrong)
-    (lessons / "ch95_small" / "words.toml").write_text('[thrice]\nonly = "en"\n')
-    left_out, wrong = unwritten(lessons.parent, "ch95_small")
-    assert todo in left_out and not wrong
 
 
 def test_a_further_language_is_words_and_no_code(lessons, tmp_path):

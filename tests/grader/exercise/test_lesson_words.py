@@ -45,11 +45,6 @@ def test_the_words_of_an_exercise_with_what_is_derived(lessons):
     mistakes = {"half__whole": MistakeWords({"zh-Hans": "没有分"}, {}), "half__other": MistakeWords({}, {})}
     assert exercise_words(lessons, "ch95_small.half") == ExerciseWords(mistakes=mistakes)  # half written: left out
     assert exercise_words(lessons, "ch95_small.thrice") == exercise_words(lessons, "ch96_none.x") == ExerciseWords()
-
-
-def test_the_nearest_language_speaks():
-    assert [pick({"zh-Hans": "两倍"}, lang) for lang in ("en", "zh-Hans", "zh-Hant")] == ["两倍"] * 3
-    assert pick({"en": "Twice", "zh-Hans": "两倍"}, "zh-Hant") == "两倍"
     assert pick({}, "en", "twice") == "twice"
     with pytest.raises(KeyError):
         pick({}, "en")

@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from checker_runs import HERE, answer, check, project
+from checker_runs import HERE, answer, check
 from learn_answers import silent
 
 from grader.exercise import progress
@@ -84,8 +84,7 @@ def test_a_full_disk_keeps_the_old_record_and_says_so(folder, full):
     assert [path.name for path in folder.iterdir()] == [".state.json"]
 
 
-def test_pytest_says_it_once_and_gives_its_verdicts(tmp_path):
-    root = project(tmp_path)
+def test_pytest_says_it_once_and_gives_its_verdicts(root):
     answer(root, "ch90_one", (root / "solutions/ch90_one.py").read_text())
     (root / "answers/.state.json").write_text(json.dumps(OLD))
     (root / "answers/.state.json").chmod(0o444)
@@ -95,8 +94,8 @@ def test_pytest_says_it_once_and_gives_its_verdicts(tmp_path):
     assert noted(root / "answers") == OLD
 
 
-def test_the_learners_screen_says_it_once(tmp_path):
-    root, sentences = project(tmp_path), []
+def test_the_learners_screen_says_it_once(root):
+    sentences = []
     (root / "answers").mkdir()
     (root / "answers/.state.json").mkdir()  # nothing can take its place
     session = Session(Course(root, "en"), silent(sentences.append), 20, 2)
@@ -133,8 +132,7 @@ def test_who_waits_too_long_says_so(folder, monkeypatch):
     assert noted(folder) == OLD
 
 
-def test_odd_numbers_of_hints_and_an_odd_outcome_count_for_none(tmp_path):
-    root = project(tmp_path)
+def test_odd_numbers_of_hints_and_an_odd_outcome_count_for_none(root):
     (root / "answers").mkdir()
     for odd in ("null", '"2"', "-7", "2.5", "[1]", "true", "{}"):
         (root / "answers/.hints.json").write_text(f'{{"{EXERCISE}": {odd}}}')

@@ -163,8 +163,7 @@ def test_lines_fit_and_nothing_is_lost():
     assert lines == "■ 正确  把数组分散\n        到各个设备"  # further lines of a title stand below its first
 
 
-def test_the_page_is_that_of_the_built_book_else_what_it_is_made_from(tmp_path):
-    root = project(tmp_path)
+def test_the_page_is_that_of_the_built_book_else_what_it_is_made_from(root):
     assert [Course(root, lang).page("ch90_one.double") for lang in ("en", "zh-Hant")] == ["", ""]
     for page in ("book/en/ch90_one.md", "book/zh-Hans/ch90_one.md"):
         (root / page).parent.mkdir(parents=True)

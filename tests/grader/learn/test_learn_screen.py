@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from checker_runs import answer, project
+from checker_runs import answer
 from learn_answers import BLANKS, solved
 from rich.cells import cell_len
 from still_running import running_with
@@ -45,8 +45,7 @@ def session(root, play: Callable[[Any], Awaitable[None]], lang: str = "en", size
     assert running_with("grader.run.service", str(root), seconds=0) == []
 
 
-def test_from_the_blank_over_a_mistake_a_hint_and_other_exercises_to_what_no_longer_is_right(tmp_path):
-    root = project(tmp_path)
+def test_from_the_blank_over_a_mistake_a_hint_and_other_exercises_to_what_no_longer_is_right(root):
     both = solved("count_to", "print(*range(1, n + 1), sep='\\n'); return n", solved("double", "return times(x)"))
 
     async def play(pilot):
@@ -90,8 +89,7 @@ def test_from_the_blank_over_a_mistake_a_hint_and_other_exercises_to_what_no_lon
     session(root, play)
 
 
-def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_a_dead_checker_is_replaced(tmp_path):
-    root = project(tmp_path)
+def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_a_dead_checker_is_replaced(root):
     mine = solved("double", "return x * x")
 
     async def play(pilot):
@@ -127,8 +125,7 @@ def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_
     session(root, play)
 
 
-def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_themselves(tmp_path):
-    root = project(tmp_path)
+def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_themselves(root):
     words = root / "lessons/ch90_one/words.toml"
     title = "The sum of all the numbers that the devices hold, known to each of them"
     words.write_text(words.read_text().replace('title.en = "Total"', f'title.en = "{title}"'))
@@ -161,9 +158,8 @@ def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_
     session(root, play, size=(40, 16))
 
 
-def test_a_narrow_screen_a_resize_and_no_colours(tmp_path, monkeypatch):
+def test_a_narrow_screen_a_resize_and_no_colours(root, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    root = project(tmp_path)
     exercises, words = root / "lessons" / "ch90_one" / "exercises.py", "每个设备都拿到结果"
     exercises.write_text(exercises.read_text().replace("每个设备都要拿到。", f"{words}。" * 30))
     answer(root, "ch90_one", solved("double", "return x * x"))
@@ -186,8 +182,7 @@ def test_a_narrow_screen_a_resize_and_no_colours(tmp_path, monkeypatch):
     session(root, play, "zh-Hans")
 
 
-def test_a_blank_that_was_checked_leaves_the_statement_in_view(tmp_path):
-    root = project(tmp_path)
+def test_a_blank_that_was_checked_leaves_the_statement_in_view(root):
 
     async def play(pilot):
         async with asyncio.timeout(DEADLINE):

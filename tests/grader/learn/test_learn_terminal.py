@@ -50,22 +50,8 @@ class Terminal:
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_a_session_in_a_terminal(tmp_path):
-    root = project(tmp_path / "here")
-    with Terminal(root, "--lang", "en") as terminal:
-        terminal.until("0 of 4 solved", "Twice x, laid out as x is.", "todo", "h hint", "q quit")
-        answer(root, "ch90_one", solved("double", "return 2 * x"))
-        terminal.until("right", "Press n to go on to ch90_one/total.", "1 of 4 solved")
-        terminal.press("n")
-        terminal.until("The sum of x, known to every device. Budget: one all-reduce of 4 bytes.", "todo")
-        terminal.press("q")
-        assert running_with(str(root)) == []
-
-
-@pytest.mark.long
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-@pytest.mark.parametrize("key", ["C-c", None])
-def test_nothing_is_left_after_an_interrupt_and_when_the_terminal_goes_away(tmp_path, key):
+@pytest.mark.parametrize("key", ["q", *(pytest.param(key, marks=pytest.mark.long) for key in ("C-c", None))])
+def test_nothing_is_left_after_q_or_an_interrupt_and_when_the_terminal_goes_away(tmp_path, key):
     root = project(tmp_path / "gone")
     with Terminal(root, "--lang", "zh-Hans") as terminal:
         terminal.until("已完成 0/4", "x 的两倍，布局与 x 相同。", "待完成", "h 提示", "q 退出")
@@ -107,9 +93,8 @@ class Lines:
         return self.process.wait(DEADLINE)
 
 
-def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
+def test_line_by_line_over_a_pipe(root, monkeypatch):
     monkeypatch.setenv("JAX_DISABLE_JIT", "1")
-    root = project(tmp_path)
     answer(root, "ch90_one", BLANKS[: BLANKS.index("\n\ndef total")])
     lines = Lines(root)
     lines.type("1")  # before there is a checker

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from checker_runs import SAMPLE, answer, check, project
+from checker_runs import SAMPLE, answer, check
 
 from grader.exercise import answers
 from grader.exercise.blanks import add_missing
@@ -13,11 +13,6 @@ from grader.run import checking
 
 BLANKS = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
 MINE = "import jax\n\n\ndef double(x):\n    return 2 * x  # total of two\n"
-
-
-@pytest.fixture
-def root(tmp_path):
-    return project(tmp_path)
 
 
 def added(root: Path, data: bytes, lang: str = "en") -> bytes:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from checker_runs import HERE, answer, check, project, verdict_on
+from checker_runs import HERE, answer, check, verdict_on
 
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
@@ -21,11 +21,6 @@ BENT = {
     "http_proxy": "http://127.0.0.1:9",
 }
 NAMES = ("XLA_FLAGS", "JAX_DISABLE_JIT", "JAX_ENABLE_X64", "JAX_PLATFORMS")
-
-
-@pytest.fixture
-def root(tmp_path):
-    return project(tmp_path)
 
 
 def test_settings_of_jax_change_no_verdict_and_are_named(root):

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from checker_runs import answer, check, project
+from checker_runs import answer, check
 
 from grader.run.put_back import LARGEST, Kept
 
@@ -18,8 +18,7 @@ def total(x, mesh):
 """
 
 
-def test_what_an_answer_deletes_is_there_afterwards(tmp_path: Path):
-    root = project(tmp_path)
+def test_what_an_answer_deletes_is_there_afterwards(root: Path):
     answer(root, "ch90_one", DELETES, "mine")
     answer(root, "ch91_pair", "# a day's work\n", "mine")
     before = {path.name: path.read_bytes() for path in (root / "mine").iterdir()}

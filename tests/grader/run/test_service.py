@@ -105,17 +105,13 @@ def test_todo_wrong_right_each_with_its_words_and_the_inputs_stay_until_the_answ
     assert len({service.check()["seed"] for _ in range(3)} | {right["seed"]}) > 1  # from then on they change
 
 
-def test_a_new_check_ends_an_endless_one_at_once(service):
+def test_a_new_check_ends_an_endless_one_at_once_and_of_several_that_wait_only_the_last_is_made(service):
     service.begin_endless()
     answer(service.root, "ch90_one", RIGHT)
     service.send(CheckRequest("ch90_one.double", 2))
     assert service.reply() == encode(Superseded(1))
     second = service.reply()
     assert (second["id"], second["outcome"]) == (2, "right")  # long before the endless one's limit
-
-
-def test_of_several_checks_that_wait_only_the_last_is_made(service):
-    answer(service.root, "ch90_one", RIGHT)
     service.send(*(CheckRequest("ch90_one.double", n) for n in (1, 2, 3)))
     replies = [service.reply() for _ in range(3)]
     assert replies[:2] == [encode(Superseded(n)) for n in (1, 2)]

@@ -119,9 +119,6 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
 def test_what_sbatch_refuses_is_refused(name: str):
     with pytest.raises(ValueError, match="^sbatch: |no number of nodes"):
         read_sbatch(REFUSED[name])
-
-
-def test_a_script_that_starts_no_python_is_refused():
     with pytest.raises(ValueError, match="starts no Python"):
         read_sbatch("#!/bin/sh\n#SBATCH --time=5\n# srun python x.py\n")
 
