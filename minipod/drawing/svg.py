@@ -27,12 +27,12 @@ ON_COLOUR = "#16191D"  # words on a colour, in light and dark alike
 
 # All labels of pictures, as regular expressions; everything else in a picture is code or numbers.
 LABELS = (
-    r"device \d+", r"devices [\d–, …]+", r"host \d+", r"\d+ more", r"\d+ more hosts?",
+    r"device \d+", r"devices [\d–, …]+", r"host \d+", r"\d+ more", r"[\d,]+ more hosts?",
     r"each number is a device", r"each device holds \w*\[[\d,]*\]", r"not divided: one copy on each device",
     r"no elements: no device holds any", r"(rows|columns|elements|slices)", r"(rows|columns|elements|slices) over .+",
     r"[\d–, …]+ bytes", r"1 byte", r"along .+", r"in a loop of unknown length", r"only in branch [\d–, …]+",
-    r"nothing is sent", r"and 1 more collective", r"and \d+ more collectives", r"and 1 more group",
-    r"and \d+ more groups", r"and 1 more group alike", r"and \d+ more groups alike",
+    r"nothing is sent", r"and 1 more collective", r"and [\d,]+ more collectives", r"and 1 more group",
+    r"and [\d,]+ more groups", r"and 1 more group alike", r"and [\d,]+ more groups alike",
     r"step", r"loss", r"bytes", r"seconds", r"one device", r"(data|tensor|pipeline) parallel",
     r"\d+ of \d+ hops cross between hosts", r"each box is a chip, each number a device",
     r"bound by (compute|memory|network|host)", r"these do not fit", r"percent of the memory", r"milliseconds",
