@@ -2,7 +2,7 @@
 
 import pytest
 
-from minipod.hlo import overlap, text, work
+from minipod.hlo import text, work
 
 PLACE = '"custom_call_config":{"body":"TUz=","needs_layout_passes":true%s}'
 # As JAX 0.10 and 0.12 hand it to the TPU's compiler, and as that prints it.
@@ -89,18 +89,3 @@ def test_products_of_two_types_are_work_of_the_wider():
             "  ROOT %d = f32[8,8]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"
         ))  # fmt: skip
         assert found.flops == {kind: 2 * 8 * 8 * 4}
-
-
-def test_a_kernel_is_what_a_collective_can_hide_behind():
-    whole = """HloModule k, is_scheduled=true, replica_count=2
-
-ENTRY %main (p: f32[8,128]) -> f32[8,128] {
-  %p = f32[8,128]{1,0} parameter(0)
-  %s = (f32[8,128], f32[16,128]) all-gather-start(%p), replica_groups={{0,1}}, dimensions={0}
-  %k = f32[8,128]{1,0} custom-call(%p), custom_call_target="tpu_custom_call", backend_config={"c":{"b":"T"SAID}}
-  ROOT %d = f32[16,128] all-gather-done(%s)
-}
-"""
-    for said, products in ((COST % (1, 0), 1), ("", 0)):
-        (found,) = overlap.overlaps(text.parse(whole.replace("SAID", said)))
-        assert (found.products, found.flops) == (products, products * 4320133120)
