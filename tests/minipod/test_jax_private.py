@@ -9,58 +9,13 @@ import jax
 import pytest
 
 import minipod
-from minipod import cluster, guard, jax_private
+from minipod import guard, jax_private
 from minipod.cluster import coordinator_store, heartbeat
 from minipod.doctor.look import detect
 from minipod.doctor.report import private_parts
 from minipod.jax_private import PARTS, Part
 from minipod.processes import gloo
 from minipod.processes.imports import once_imported
-
-# Python imports this as it starts: once JAX has been imported, RENAMED is no longer there, a module or a name in one.
-# JAX's own modules, which have each other by then, go on.
-RENAMING = """
-import importlib.machinery, os, sys, types
-
-module, _, name = os.environ["RENAMED"].partition(":")
-
-class Renaming:
-    def find_spec(self, asked, path=None, target=None):
-        if asked != "jax":
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(asked, path)
-        execute = spec.loader.exec_module
-        spec.loader.exec_module = lambda made: (execute(made), rename())
-        return spec
-
-def rename():
-    if name:
-        bridge = sys.modules[module]
-        bridge._jax = types.SimpleNamespace(**vars(bridge._jax))
-        delattr(bridge._jax, name)
-    else:
-        parent, _, last = module.rpartition(".")
-        delattr(sys.modules[parent], last)
-        sys.modules[module] = None   # an import of it raises ModuleNotFoundError
-
-sys.meta_path.insert(0, Renaming())
-"""
-GLOO = "jax._src.xla_bridge:make_gloo_tcp_collectives"
-RENAMED = ["jax._src.distributed", "jax._src.clusters", "jax._src.xla_bridge", GLOO]
-
-
-def test_a_program_starts_whichever_private_part_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "sitecustomize.py").write_text(RENAMING)
-    (tmp_path / "two_lines.py").write_text("import jax\nprint(jax.device_count(), 'devices')\n")
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(minipod.__file__).parents[1]}")
-    env = [{"RENAMED": name} for name in RENAMED]
-    done = cluster.run(tmp_path / "two_lines.py", processes=len(env), devices=2, env=env, check=False, limit=300)
-    assert done.ok, done
-    without_gloo = f"minipod: JAX {jax.__version__} has no jax._src.xla_bridge._jax.make_gloo_tcp_collectives, so "
-    for name, printed in zip(RENAMED, done.outputs, strict=True):
-        *sentences, last = printed.splitlines()
-        assert last == "2 devices" and len(sentences) == ("xla_bridge" in name), printed
-        assert all(sentence.startswith(without_gloo) for sentence in sentences), printed
 
 
 def take_away(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def test_a_child_has_the_simulated_devices_returns_data_and_looks_for_no_plugins
 
 def test_a_pair_sums_with_a_proxy_in_its_way_and_without_the_private_names_of_jax_that_minipod_uses(monkeypatch):
     def gone(name):
-        raise AttributeError(name)
+        raise ModuleNotFoundError(name)
 
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there
     monkeypatch.setattr(pkgutil, "resolve_name", gone)

@@ -8,8 +8,7 @@ import types
 
 import jax
 import jax.numpy as jnp
-from jax import NamedSharding, P, lax
-from jax.experimental import mesh_utils
+from jax import NamedSharding, P
 from jax.experimental import pallas as pl
 from jax.experimental.layout import Format, Layout
 from jax.experimental.pallas import tpu as pltpu
@@ -64,14 +63,6 @@ def nowhere(mesh):
 def its_own_mesh():
     mesh = jax.make_mesh((jax.device_count() // 2, 2), ("rows", "columns"))
     return jax.jit(jnp.tanh), (array(mesh, (8, 16), "rows", "columns"),)
-
-
-def its_own_mesh_too_large():
-    """2 x 32 GiB a chip, on a mesh that stands in the jit alone."""
-    devices = mesh_utils.create_device_mesh((jax.device_count(),))
-    mesh = jax.sharding.Mesh(devices, ("rows",))
-    rows = jax.ShapeDtypeStruct((4, 2**17, 2**16), jnp.float32)
-    return jax.jit(jnp.tanh, in_shardings=NamedSharding(mesh, P("rows"))), (rows,)
 
 
 def set_inside(mesh):
@@ -162,14 +153,9 @@ def three(mesh):
 # What JAX compiles of these, a plan has, too: tests compare the two.
 
 
-def batch(mesh, dtype=jnp.float32):
+def batch(mesh):
     """Rows of 256 values, cut along "data"."""
-    return array(mesh, (128, 256), "data", dtype=dtype)
-
-
-def weights(mesh, dtype=jnp.float32):
-    """256 x 512, cut along "model"."""
-    return array(mesh, (256, 512), None, "model", dtype=dtype)
+    return array(mesh, (128, 256), "data", dtype=jnp.float32)
 
 
 def refs_as_arguments(mesh):
@@ -179,32 +165,7 @@ def refs_as_arguments(mesh):
         w[...] -= 0.1 * g
 
     w = jax.ShapeDtypeStruct((256, 512), jnp.float32, sharding=NamedSharding(mesh, P(None, "model")), is_ref=True)
-    return jax.jit(update), (w, weights(mesh))
-
-
-def int4(mesh):
-    """A product of integers of four bits."""
-    step = jax.jit(lambda x, w: jnp.dot(x, w, preferred_element_type=jnp.int32))
-    return step, (batch(mesh, jnp.int4), weights(mesh, jnp.int4))
-
-
-def constant_after_set_mesh(mesh):
-    """A table that the function closes over, made while the mesh is set: JAX's own way fails, a plan need not."""
-    jax.set_mesh(mesh)
-    table = jnp.arange(256.0) * 2
-    return jax.jit(lambda x: x + table), (batch(mesh),)
-
-
-def made_on_the_mesh(mesh):
-    """Parameters that a program makes on devices that are not there."""
-    w = jax.jit(lambda: jnp.zeros((256, 512)), out_shardings=NamedSharding(mesh, P(None, "model")))()
-    return jax.jit(lambda x, w: x @ w), (batch(mesh), w)
-
-
-def own_mesh(mesh):
-    """A mesh of the devices that JAX finds here, whatever is given: it asks for eight."""
-    own = jax.make_mesh((8,), ("data",), devices=jax.devices("cpu"))
-    return jax.jit(lambda x: x * 2), (batch(own),)
+    return jax.jit(update), (w, array(mesh, (256, 512), None, "model", dtype=jnp.float32))
 
 
 def compiled_inside(mesh):
@@ -214,78 +175,3 @@ def compiled_inside(mesh):
     shapes = batch(mesh), jax.ShapeDtypeStruct((256, 512), jnp.float32)
     (_, form), _ = step.lower(*shapes).compile().input_formats
     return jax.jit(lambda x, w: x @ w), (batch(mesh), jax.ShapeDtypeStruct((256, 512), jnp.float32, sharding=form))
-
-
-def format_of_an_argument(mesh):
-    """An argument that is stored with its first axis fastest."""
-    form = Format(Layout(major_to_minor=(1, 0)), NamedSharding(mesh, P("data")))
-    return jax.jit(lambda x, w: x @ w), (jax.ShapeDtypeStruct((128, 256), jnp.float32, sharding=form), weights(mesh))
-
-
-def pinned_state(mesh):
-    """Moments of an optimizer that live on the host, and are donated."""
-    host, chip = (NamedSharding(mesh, P(None, "model"), memory_kind=kind) for kind in ("pinned_host", "device"))
-
-    def update(w, m, g):
-        m = 0.9 * jax.device_put(m, chip) + g
-        return w - 0.1 * m, jax.device_put(m, host)
-
-    m = jax.ShapeDtypeStruct((256, 512), jnp.float32, sharding=host)
-    return jax.jit(update, donate_argnums=(0, 1), out_shardings=(chip, host)), (weights(mesh), m, weights(mesh))
-
-
-def cholesky(mesh):
-    """A call of the compiler's own."""
-    return jax.jit(jnp.linalg.cholesky), (array(mesh, (8, 128, 128), "data", dtype=jnp.float32),)
-
-
-def too_large_for_vmem(mesh):
-    """Scratch that no fast memory holds: 256 MiB."""
-
-    def kernel(x, y, scratch):
-        scratch[:8, :128] = x[...]
-        y[...] = scratch[:8, :128]
-
-    def step(x):
-        return pl.pallas_call(kernel, out_shape=x, scratch_shapes=[pltpu.VMEM((8192, 8192), jnp.float32)])(x)
-
-    mapped = jax.shard_map(step, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
-    return jax.jit(mapped), (array(mesh, (8, 128), dtype=jnp.float32),)
-
-
-def remote_copy(mesh):
-    """A kernel that sends its part to the neighbour along "model"."""
-
-    def send(x_ref, y_ref, sent, received):
-        other = 1 - lax.axis_index("model")
-        here = lax.axis_index("data")
-        copy = pltpu.make_async_remote_copy(
-            x_ref, y_ref, sent, received, device_id=(here, other), device_id_type=pltpu.DeviceIdType.MESH
-        )
-        copy.start()
-        copy.wait()
-
-    def step(x):
-        return pl.pallas_call(
-            send,
-            out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype),
-            in_specs=[pl.BlockSpec(memory_space=pl.ANY)],
-            out_specs=pl.BlockSpec(memory_space=pl.ANY),
-            scratch_shapes=[pltpu.SemaphoreType.DMA] * 2,
-        )(x)
-
-    spec = P("data", "model")
-    mapped = jax.shard_map(step, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
-    return jax.jit(mapped), (array(mesh, (256, 1024), *spec, dtype=jnp.float32),)
-
-
-def splash(mesh):
-    """Splash attention, whose names and options stand in several lines of the compiled text."""
-    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel, splash_attention_mask
-
-    mask = splash_attention_mask.MultiHeadMask([splash_attention_mask.CausalMask((1024, 1024)) for _ in range(4)])
-    with jax.ensure_compile_time_eval():
-        kernel = splash_attention_kernel.make_splash_mha_single_device(mask)
-    heads = P("data", "model")
-    mapped = jax.shard_map(jax.vmap(kernel), mesh=mesh, in_specs=(heads,) * 3, out_specs=heads, check_vma=False)
-    return jax.jit(mapped), (array(mesh, (4, 8, 1024, 128), *heads, dtype=jnp.bfloat16),) * 3

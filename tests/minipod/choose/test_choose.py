@@ -18,24 +18,8 @@ def test_each_choice_is_a_design():
         axis = "fsdp" if choice.name.startswith("FSDP") else "data"
         made = choose.design(of, "v5e:8x8", **{axis: choice.data, "tensor": choice.model})
         assert (choice.held, choice.room, choice.seconds) == (sum(made.held.values()), made.room, made.seconds)
-        assert sum(choice.sent.values()) == made.sent
+        assert sum(choice.sent.values()) == made.sent and (choice.sent["model"] > 0) == (choice.model > 1)
         assert choice.most > made.most  # scores and logits come on top
-
-
-def test_a_model_by_hand():
-    """FSDP of a billion parameters on four chips: two gathers and a reduce-scatter of 2 bytes, three quarters."""
-    (found,) = [c for c in choose.choices(Model(1e9, 10, 2048, 8, 1024), "v5e:2x2") if c.name == "FSDP"]
-    assert found.sent == {"data": pytest.approx(3 / 4 * 3 * 2 * 1e9), "model": 0}
-    activations = (10 + 16 + 3) * 2 * 1024 * 2048 * 2
-    assert found.held == pytest.approx((12 + 2 + 2) * 1e9 / 4 + 2 * 1e9 / 10 + activations)
-    flops = (4 * (2 * 1e9 + 4 * 10 * 2048 * 1024) - 2 / 3 * 1e9) * 8 * 1024 / 4  # the last product is not made again
-    assert found.seconds.compute == pytest.approx(flops / 1.97e14)
-
-
-def test_layers_and_width_are_those_of_published_models():
-    assert choose.model(8e9, 1, 1).layers == pytest.approx(32, rel=0.1)
-    assert choose.model(7e10, 1, 1).width == pytest.approx(8192, rel=0.15)
-    assert choose.model(8e9, 1, 1, layers=32, width=4096).width == 4096
 
 
 def test_the_command_says_what_to_begin_with(capsys):

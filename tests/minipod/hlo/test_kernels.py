@@ -2,7 +2,7 @@
 
 import pytest
 
-from minipod.hlo import overlap, text, work
+from minipod.hlo import text, work
 
 PLACE = '"custom_call_config":{"body":"TUz=","needs_layout_passes":true%s}'
 # As JAX 0.10 and 0.12 hand it to the TPU's compiler, and as that prints it.
@@ -65,21 +65,6 @@ def test_the_compilers_own_softmax_is_one_product_and_reads_values_for_each_bloc
         assert work.work(another).unseen == {"online-softmax": 1}  # somebody's kernel with its name
 
 
-def test_of_branches_the_most_of_each_kernel_counts():
-    call = f'custom-call(%x), custom_call_target="tpu_custom_call", backend_config={{{PLACE % ""}}}'
-    one, two = f"  ROOT %k.1 = f32[8] {call}", f"  %k.2 = f32[8] {call}\n  ROOT %k.3 = f32[8] {call}"
-    branches = "".join(
-        f"%{name} (x: f32[8]) -> f32[8] {{\n  %x = f32[8] parameter(0)\n{lines}\n}}\n\n"
-        for name, lines in {"a": one, "b": two, "c": one.replace("%k.", "%other.")}.items()
-    )
-    entry = (
-        "ENTRY %main (i: s32[], v: f32[8]) -> f32[8] {\n  %i = s32[] parameter(0)\n  %v = f32[8] parameter(1)\n"
-        "  ROOT %w = f32[8] conditional(%i, %v, %v, %v), branch_computations={%a, %b, %c}\n}\n"
-    )
-    found = work.work(text.parse(f"HloModule k, is_scheduled=true\n\n{branches}{entry}"))
-    assert found.unseen == {"k": 2, "other": 1}
-
-
 def test_products_of_two_types_are_work_of_the_wider():
     for types in "s8 bf16 bf16", "bf16 s8 bf16", "s4 s8 s8", "f8e5m2 s32 f8e5m2", "u32 u32 u32", "f32 bf16 f32":
         left, right, kind = types.split()
@@ -89,18 +74,3 @@ def test_products_of_two_types_are_work_of_the_wider():
             "  ROOT %d = f32[8,8]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"
         ))  # fmt: skip
         assert found.flops == {kind: 2 * 8 * 8 * 4}
-
-
-def test_a_kernel_is_what_a_collective_can_hide_behind():
-    whole = """HloModule k, is_scheduled=true, replica_count=2
-
-ENTRY %main (p: f32[8,128]) -> f32[8,128] {
-  %p = f32[8,128]{1,0} parameter(0)
-  %s = (f32[8,128], f32[16,128]) all-gather-start(%p), replica_groups={{0,1}}, dimensions={0}
-  %k = f32[8,128]{1,0} custom-call(%p), custom_call_target="tpu_custom_call", backend_config={"c":{"b":"T"SAID}}
-  ROOT %d = f32[16,128] all-gather-done(%s)
-}
-"""
-    for said, products in ((COST % (1, 0), 1), ("", 0)):
-        (found,) = overlap.overlaps(text.parse(whole.replace("SAID", said)))
-        assert (found.products, found.flops) == (products, products * 4320133120)

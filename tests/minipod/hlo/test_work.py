@@ -6,6 +6,7 @@ import pytest
 from jax import lax
 
 from minipod.hlo import overlap, text, work
+from minipod.hlo.hiding import exposed
 
 
 def of(function, *shapes):
@@ -80,6 +81,17 @@ def test_a_batch_that_a_tpu_writes_as_a_window_with_holes_counts_once_each_and_w
         "  %fused = bf16[8,128,32]{2,1,0} fusion-done(%begun)",
     )
     assert "fusion-start" in asynchronous and work.work(text.parse(asynchronous)) == found
+
+
+def test_a_product_to_hide_behind_counts_in_every_spelling_unless_it_waits_for_the_collective():
+    """%after waits for %alone, and nothing else does."""
+    dot = "dot(%p, %q), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    sums = SCHEDULED.replace(dot, "add(%p, %p)\n")
+    neither = sums.replace("fusion(%x, %y), kind=kOutput, calls=%batched", "add(%x, %x)")
+    assert [line.name for line in exposed(text.parse(neither))] == ["alone"]
+    for product in dot, 'custom-call(%p), custom_call_target="__cublas$gemm"\n':
+        assert exposed(text.parse(neither.replace("add(%p, %p)\n", product))) == []
+    assert exposed(text.parse(sums)) == []  # the fusion
 
 
 def test_of_branches_between_a_start_and_its_done_the_costliest_overlaps():

@@ -198,6 +198,7 @@ def test_of_a_large_mesh_one_group_is_drawn_and_the_others_counted(shape, make, 
         assert {(1023, 0), (4, 5)} <= arrows(picture)
     more = [said for said in labels(picture) if said.startswith("and")]
     assert more == ([f"and {hidden:,} more groups alike"] if hidden else [])
+    assert all(any(re.fullmatch(pattern, said) for pattern in pictures.LABELS) for said in more)
 
 
 def test_an_open_chain_in_a_large_mesh_has_no_arrow_back():

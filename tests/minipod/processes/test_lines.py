@@ -1,6 +1,5 @@
 """What processes print arrives in pieces of any size, as it comes, and in linear time."""
 
-import random
 from pathlib import Path
 
 import pytest
@@ -25,16 +24,6 @@ def test_lines_end_where_they_say():
     ):
         found = fed(*pieces)
         assert found[: len(lines)] == lines and all(not text for text, _ in found[len(lines) :])
-
-
-def test_however_text_is_cut_the_lines_are_the_same():
-    rng = random.Random(1)
-    text = "".join(rng.choice(["a", "é", "行", "\n", "\r", "\r\n"]) for _ in range(2000)).encode() + b"\n"
-    whole = fed(text)
-    for _ in range(50):
-        cuts = sorted(rng.sample(range(len(text)), 20))
-        assert fed(*(text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True))) == whole
-    assert b"".join(t + e for t, e in whole) == text.replace(b"\r\n", b"\n")
 
 
 def test_a_long_line_comes_in_parts_between_characters():

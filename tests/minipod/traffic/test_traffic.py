@@ -47,45 +47,12 @@ def test_a_loop_of_unknown_length_has_traffic_but_neither_total_nor_time():
         traffic.seconds(collectives, "TPU v4")
 
 
-def test_branches_are_alternatives_and_the_one_that_sends_most_counts():
-    def either(flag, x):
-        return lax.cond(flag[0], lambda v: lax.psum(v, "x"), lambda v: v + lax.psum(v[:5], "x").sum(), x)
-
-    collectives = traffic.of(mapped(either, in_specs=(P(), P("x"))), np.array([True]), jnp.ones(80))
-    assert sorted(c.bytes for c in collectives) == [20, 40]
-    assert traffic.total(collectives) == 70  # 2 × 7/8 × 40
-    # Not the one with the largest array.
-    whole = traffic.Collective("all-gather", (tuple(range(8)),), 1600, branch=((0, 0),))  # sends 1400
-    summed = traffic.Collective("all-reduce", (tuple(range(8)),), 1000, branch=((0, 1),))  # sends 1750
-    assert traffic.total([whole, summed]) == 1750
-
-
-def test_axes_are_those_of_the_mesh_in_its_order_and_those_of_size_one_move_nothing():
-    cube = mesh((2, 2, 2), ("a", "b", "c"))
-    for axes in [("b",), ("a", "c"), ("c", "a"), ("a", "b", "c")]:
-        left = tuple(n for n in ("a", "b", "c") if n not in axes)
-        f = mapped(lambda x, axes=axes: lax.psum(x, axes), cube, P("a", "b", "c"), P(*left))
-        assert seen(traffic.of(f, jnp.ones((4, 4, 4)))) == [("all-reduce", tuple(sorted(axes)), 32, 1)]
+def test_axes_of_size_one_move_nothing_and_take_no_time():
     flat = mesh((1, 8), ("x", "y"))
     for axes in ("y", ("x", "y")):
         found = traffic.of(total(flat, axes), jnp.ones(16), mesh=flat)
         assert seen(found) == [("all-reduce", ("y",), 64, 1)]
         assert traffic.seconds(found, "TPU v4", flat) == traffic.seconds(found, "TPU v4")
-
-
-@pytest.mark.parametrize(
-    "collective, op, bytes, sent",
-    [
-        (lambda x: lax.all_gather(x, "x"), "all-gather", 8 * 64 * 4, 7 * 64 * 4),
-        (lambda x: lax.psum_scatter(x, "x", tiled=True), "reduce-scatter", 64 * 4, 7 * 8 * 4),
-        (lambda x: lax.all_to_all(x, "x", 0, 0, tiled=True), "all-to-all", 64 * 4, 7 * 8 * 4),
-        (lambda x: lax.ppermute(x, "x", [(0, 3)]), "collective-permute", 64 * 4, 64 * 4),
-        (lambda x: lax.psum(x, "x"), "all-reduce", 64 * 4, 2 * 7 * 8 * 4),
-    ],
-)
-def test_every_collective_of_lax_has_its_bytes_and_its_ring_cost(collective, op, bytes, sent):
-    (c,) = traffic.of(mapped(collective), np.ones(8 * 64, np.float32))
-    assert (c.op, c.axes, c.bytes, c.sent) == (op, ("x",), bytes, sent)
 
 
 def test_arguments_that_lie_nowhere_in_particular_take_the_mesh_from_the_program():
@@ -178,6 +145,10 @@ def test_what_devices_send_is_exact_and_an_int_where_it_is_whole():
     whole = traffic.sent("all-reduce", 4, 8, times=5)
     assert whole == 35 and isinstance(whole, int)
     assert [line.split()[-1] for line in str(traffic.table(thirds[:1])).splitlines()] == ["sent", "5.3", "5.3"]
+    # of branches the one that sends most, which has not the largest array: 1400 and 1750
+    groups = (tuple(range(8)),)
+    whole = traffic.Collective("all-gather", groups, 1600, branch=((0, 0),))
+    assert traffic.total([whole, traffic.Collective("all-reduce", groups, 1000, branch=((0, 1),))]) == 1750
     for op, devices, said in (
         ("psum", 8, "no collective is called 'psum': choose from all-"),
         ("all-reduce", 0, "0 devices: a collective has at least 1"),

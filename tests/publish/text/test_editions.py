@@ -51,6 +51,7 @@ def test_lines_of_a_chinese_paragraph_are_joined_and_nothing_else_is():
 def test_every_word_in_a_picture_has_a_translation():
     samples = {
         r"\d+": "3", r"[\d–, …]+": "0–3, 5", r"\w*\[[\d,]*\]": "float32[2,2]", r".+": "x, y", "hosts?": "hosts",
+        r"[\d,]+": "1,023",
     }  # fmt: skip
     missing = []
     for pattern in LABELS:
