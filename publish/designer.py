@@ -40,7 +40,7 @@ PACED = (
     ("collective-permute", ("stage",)),
     ("all-reduce", ("tensor",)),
 )
-# Chapter 9's model of 201 million parameters in f32, without recomputation.
+# Chapter 9's model of 202 million parameters in f32, without recomputation.
 BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, state=4, again=False)
 
 
