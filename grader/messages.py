@@ -1,6 +1,7 @@
 """Provide the sentences of messages.toml, in the learner's language."""
 
 import functools
+import math
 import os
 import re
 import tomllib
@@ -46,6 +47,17 @@ def say(key: str, lang: str, **values: Any) -> str:
     """Return the message `key` in `lang`, its {names} filled in. Raises KeyError for an unknown key."""
     text = pick(_messages()[key], lang).format(**values)
     return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
+
+
+def positive(option: str, value: str, lang: str, whole: bool = False) -> float:
+    """Return an option's number, which must be above 0. Raises ValueError, with a sentence, if it is not."""
+    try:
+        number = int(value) if whole else float(value)
+    except ValueError:
+        number = 0
+    if not 0 < number < math.inf:
+        raise ValueError(say("bad-count" if whole else "bad-number", lang, option=option, value=value))
+    return number
 
 
 def number(n: int | float) -> str:

@@ -5,7 +5,6 @@ The exit status is 0 when the run was complete, however many answers are right; 
 """
 
 import argparse
-import math
 import os
 import resource
 import signal
@@ -33,7 +32,7 @@ from grader.classroom.submissions import BadInput, Student, find, shown
 from grader.exercise import chapters
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
-from grader.messages import LANGUAGES, locale_language, say
+from grader.messages import LANGUAGES, locale_language, positive, say
 from grader.run.warm_up import warm_up
 from minipod import forked
 from minipod.processes import environment
@@ -112,8 +111,12 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     began = time.monotonic()
     root, folder = options.root.resolve(), options.submissions.absolute()
     out = (options.out or folder.resolve().parent / "class-report").absolute()
-    limit, memory = _positive(options.limit, "--limit"), _positive(options.memory, "--memory")
-    jobs = int(_positive(options.jobs or str(_cores()), "--jobs", whole=True))
+    try:
+        limit, memory = (positive(f"--{name}", getattr(options, name), lang) for name in ("limit", "memory"))
+        jobs = int(positive("--jobs", options.jobs or str(_cores()), lang, whole=True))
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     wanted, share = _seed(options.seed), parts.share(options.part) if options.part else None
     catalogue = Catalogue(root / "lessons")
     students, others = find(folder, sorted({e.partition(".")[0] for e in catalogue.exercises}))
@@ -207,16 +210,6 @@ def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Pa
 def _cores() -> int:
     """Return the number of cores that this process may use; if the system does not say, the machine's."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _positive(value: str, option: str, whole: bool = False) -> float:
-    try:
-        number = int(value) if whole else float(value)
-    except ValueError:
-        number = 0
-    if not 0 < number < math.inf:
-        raise BadInput("bad-count" if whole else "bad-number", option=option, value=value)
-    return number
 
 
 def _seed(value: str | None) -> int | None:

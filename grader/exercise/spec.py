@@ -128,8 +128,9 @@ class Recorder:
     on_device  the answer is called and also traced: if it copies to the host, or moves pieces to single devices one
                by one, it is wrong even if its numbers are right
     work       a device's matrix products are counted (program by program, if the answer is called): more than
-               `verdict.MOST_WORK` times the solution's are wrong; so is a compiled answer that sends nothing if
-               the solution sends something
+               `verdict.MOST_WORK` times the solution's are wrong; if a compiled solution has none, so are more than
+               `verdict.MOST_MOVED` times the bytes that it reads and writes; so is a compiled answer that sends
+               nothing if the solution sends something
     values     the meaning of the numbers, on which the diagnosis of wrong ones depends: "data", "count", "index"
                (counted from 0), "bytes", "seconds", "id" (of a device, a process, a step) or "label"; for a tuple,
                one for each element; for dicts, in lists or not, a dict with one for each key

@@ -262,18 +262,29 @@ def over_budget(case: Observation) -> Message | None:
 
 
 MOST_WORK = 1.5  # times the solution's: what is computed again in a backward pass is a third more
+MOST_MOVED = 4  # times the solution's: right answers that loop, sort or make temporary arrays move up to three times
 
 
 def too_much_work(case: Observation, right: Observation) -> Message | None:
     """Return a message if each device computes too much, because nothing is divided or a part is computed twice.
 
-    Only matrix products are counted. Other work is noticed only if nothing is sent although the solution sends data.
+    Matrix products are counted; if the solution has none, the bytes that a device reads and writes. In both cases, it
+    is also noticed if nothing is sent although the solution sends data.
     """
     if not (isinstance(case.traffic, Traffic) and isinstance(right.traffic, Traffic)):
         return None
-    has, enough = case.traffic.flops, right.traffic.flops
-    if has and enough and has > MOST_WORK * enough:
-        return Message("work", {"times": f"{has / enough:.1f}", "has": number(has), "enough": number(enough)})
+    kinds = (
+        ("work", case.traffic.flops, right.traffic.flops, MOST_WORK),
+        (
+            "work-moved",
+            case.traffic.moved,
+            None if right.traffic.flops else right.traffic.moved,
+            MOST_MOVED,
+        ),
+    )
+    for key, has, enough, most in kinds:
+        if has and enough and has > most * enough:
+            return Message(key, {"times": f"{has / enough:.1f}", "has": number(has), "enough": number(enough)})
     return Message("work-undivided") if case.traffic.total == 0 and right.traffic.total else None
 
 

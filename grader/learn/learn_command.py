@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from grader.exercise import blanks
 from grader.learn.overview import Course
-from grader.messages import LANGUAGES, languages, locale_language, say
+from grader.messages import LANGUAGES, languages, locale_language, positive, say
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         lang = _language(options.lang)
-        limit, memory = (_positive(f"--{name}", getattr(options, name), lang) for name in ("limit", "memory"))
+        limit, memory = (positive(f"--{name}", getattr(options, name), lang) for name in ("limit", "memory"))
         course = Course(options.root.resolve(), lang)
         if options.place is not None:
             course.begin_at(options.place)
@@ -79,13 +79,3 @@ def _language(value: str | None) -> str:
     if value is not None and value not in LANGUAGES:
         raise ValueError(say("bad-language", locale_language(), value=value, languages=", ".join(LANGUAGES)))
     return value or locale_language()
-
-
-def _positive(option: str, value: str, lang: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise ValueError(say("bad-number", lang, option=option, value=value))
-    return number

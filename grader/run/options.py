@@ -7,7 +7,7 @@ import pytest
 
 from grader.exercise.spec import Machine, Settings
 from grader.home import home
-from grader.messages import LANGUAGES, locale_language, say
+from grader.messages import LANGUAGES, locale_language, positive, say
 from grader.run import own_devices
 
 DEVICES = ("simulated", "real")
@@ -45,7 +45,10 @@ def settings_of(config: pytest.Config, root: Path) -> Settings:
     machine = _machine(config, lang)
     if option.limit is None:
         option.limit = own_devices.LIMIT if machine else LIMIT
-    limit, memory = (_positive(config, name, lang) for name in ("limit", "memory"))
+    try:
+        limit, memory = (positive(f"--{name}", str(getattr(option, name)), lang) for name in ("limit", "memory"))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
     return Settings(folder.resolve(), int(option.seed), limit, memory, fork=not option.no_fork, machine=machine)
 
 
@@ -62,14 +65,3 @@ def _machine(config: pytest.Config, lang: str) -> Machine | None:
         return own_devices.find()
     except own_devices.NoDevices as none:
         raise pytest.UsageError(say(none.message.key, lang, **none.message.values)) from None
-
-
-def _positive(config: pytest.Config, name: str, lang: str) -> float:
-    value = str(config.getoption(name))
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise pytest.UsageError(say("bad-number", lang, option=f"--{name}", value=value))
-    return number

@@ -70,7 +70,7 @@ def _step_by_step(closed: Any, leaves: list[Any]) -> int:
         values = [known[v] for v in given]
         if MULTIPLIES.search(str(step)):
             run = jax.jit(run).lower(*values).compile()
-            count = _flops(run.as_text() or "")
+            count, _ = _work(run.as_text() or "")
             if count is None:
                 raise ValueError("a loop runs an unknown number of times")
             flops += count
@@ -122,18 +122,19 @@ def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Tra
         seconds = float(traffic.seconds(collectives, link, mesh)) if link and known else None
         exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
         total = traffic.total(collectives) if known else None
-        flops = _flops(text) if limit.work else None
-        return Traffic(transfers, total, along, seconds, exposed=exposed, flops=flops)
+        flops, moved = _work(text) if limit.work else (None, None)
+        return Traffic(transfers, total, along, seconds, exposed=exposed, flops=flops, moved=moved)
     except ValueError as error:
         return Unreadable(str(error)[:300])
 
 
-def _flops(text: str) -> int | None:
-    """Return the FLOPs of a device's matrix products; None if they are unknown."""
+def _work(text: str) -> tuple[int | None, int | None]:
+    """Return the FLOPs of a device's matrix products, and the bytes that it reads and writes; None: unknown."""
     from minipod.hlo import text as hlo
     from minipod.hlo.work import work
 
     try:
-        return sum(work(hlo.parse(text)).flops.values())
+        found = work(hlo.parse(text))
     except ValueError:
-        return None
+        return None, None
+    return sum(found.flops.values()), found.moved

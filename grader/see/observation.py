@@ -63,6 +63,7 @@ class Traffic:
     """The bytes that a device of a compiled program sends, in total and along some axes; None if unknown.
 
     flops: of a device's matrix products, by `minipod.hlo.work`; None if a loop runs an unknown number of times.
+    moved: bytes that a device reads and writes in its memory, likewise.
     If the budget asks for them: seconds and temporary, as in `Budget`; exposed: the number of collectives that
     cannot overlap with a product.
     """
@@ -74,6 +75,7 @@ class Traffic:
     temporary: int | None = None
     exposed: int | None = None
     flops: int | None = None
+    moved: int | None = None
 
     @property
     def count(self) -> int:

@@ -311,7 +311,8 @@ def masked_mean__gathers(x, mask):
 
 def masked_mean__all_on_each(x, mask):
     def mean(x, m):
-        return (x * m).sum() / m.sum()
+        total, count = jax.lax.psum(((x * m).sum(), m.sum()), "batch")
+        return total / count  # both are n times too large
 
     several = jax.make_mesh((len(x),), ("batch",))
     everywhere = {"in_specs": jax.P(), "out_specs": jax.P()}

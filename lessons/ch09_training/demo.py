@@ -273,7 +273,7 @@ for name, planned in on_v5e.items():
     print(f"{sum(c.times for c in plan.collectives):8}")
 
 # %% peaks-of-a-large-model
-print("201 M parameters, the state donated: MB at the peak")
+print("202 M parameters, the state donated: MB at the peak")
 print("rows           16    512")
 for name in "dp", "fsdp", "tp":
     sizes = (f"large_{name}_donated{rows}" for rows in ("", "_512"))

@@ -4,7 +4,7 @@
         --mesh data=8,model=1
 
 `dp_kept` keeps the old state, `dp_donated` gives it up; `large_…` is the same
-model with 201 million parameters. `only_layout`, `auto` and `whole` are left
+model with 202 million parameters. `only_layout`, `auto` and `whole` are left
 to the compiler. `at_once`, `in_parts` and `rematerialised` are gradients of
 64 rows, all of them on each device. Each function takes a mesh with the axes
 "data" and "model", and returns (step, arguments).

@@ -96,8 +96,8 @@ def tries(name: str) -> None:
         print(f"{outcome}: {times} of {sum(found['tries'].values())} times")
 
 
-def _failing() -> tuple[dict[str, str], dict[str, Any]]:
-    """When it was recorded; {launcher: {way: seconds, statuses, reasons}}."""
+def _failing() -> tuple[dict[str, dict[str, str]], dict[str, Any]]:
+    """When each launcher was recorded; {launcher: {way: what was seen}}."""
     found = json.loads(FILE.with_name("failing.json").read_text("utf-8"))
     return found.pop("recorded"), found
 
@@ -125,7 +125,12 @@ def reasons() -> None:
             if WAYS[way]:
                 named += one["reasons"]
                 tries += len(one["seconds"])
-    print(f"recorded on {when['date']} with JAX {when['JAX']}")
+    dates: dict[str, list[str]] = {}
+    for name, one in when.items():
+        date = f"recorded on {one['date']} with JAX {one['JAX']}"
+        dates.setdefault(date, []).append(name)
+    for date, names in sorted(dates.items()):
+        print(f"{date}: {', '.join(names)}")
     print(f"why it failed is in the log: {named} of {tries} times")
 
 

@@ -88,6 +88,7 @@ def record(names: list[str]) -> None:
     """Record all launchers, or only those that are named; failing.json is written after each launcher."""
     file = HERE / "failing.json"
     recorded = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    when = recorded.get("recorded", {})  # by launcher
     prefix = launchers.install_open_mpi_5(Path.cwd())
     with slurm.cluster(hosts=2) as here:
         ways: dict[str, Try] = {
@@ -104,7 +105,7 @@ def record(names: list[str]) -> None:
                 times = 20 if name == "srun" and way in MORE else TRIES
                 recorded[name][way] = tried(ways[name], way, times)
                 print(name, way, recorded[name][way], flush=True)
-            when = {"date": today(), "JAX": versions("jax")["jax"]}
+            when[name] = {"date": today(), "JAX": versions("jax")["jax"]}
             save(file, {"recorded": when} | {name: recorded[name] for name in ways if name in recorded})
 
 

@@ -1,7 +1,5 @@
 """What chapter 17 says of parts that wait for their sum, and of an optimizer's state, in words and not by a cell."""
 
-import importlib
-import sys
 from pathlib import Path
 
 import jax
@@ -11,14 +9,15 @@ import optax
 import pytest
 from jax import P
 
-from lessons.ch09_training.model import init
 from minipod import traffic
 from minipod.pods import recorded
 
 LESSONS = Path(__file__).resolve().parents[2] / "lessons"
-sys.path.append(str(LESSONS / "ch17_step"))
-zero, planned, one_turn = map(importlib.import_module, ("zero", "planned", "one_turn"))
-CUT, state_specs = zero.CUT, zero.state_specs
+
+
+@pytest.fixture
+def zero(lesson):
+    return lesson("ch17_step", "zero")
 
 
 @pytest.fixture
@@ -29,8 +28,10 @@ def mesh():
 
 
 @pytest.fixture
-def parameters(mesh):
-    return jax.device_put(jax.device_get(jax.jit(init)(jax.random.key(0))), CUT)
+def parameters(mesh, zero):
+    from lessons.ch09_training.model import init
+
+    return jax.device_put(jax.device_get(jax.jit(init)(jax.random.key(0))), zero.CUT)
 
 
 def test_only_a_product_with_both_factors_cut_and_a_cut_index_into_a_table_ask_where_the_result_shall_lie(mesh):
@@ -68,26 +69,26 @@ def test_not_all_that_changes_a_sum_is_refused_of_parts(mesh):
 
 
 @pytest.mark.parametrize("how", ["masked", "multi_transform"])
-def test_a_parameter_that_is_left_out_needs_no_spec(parameters, how):
+def test_a_parameter_that_is_left_out_needs_no_spec(parameters, zero, how):
     if how == "masked":
         some = optax.masked(optax.adam(1e-3), {name: name != "embed" for name in parameters})
     else:
         labels = {name: "none" if name == "embed" else "adam" for name in parameters}
         some = optax.multi_transform({"adam": optax.adam(1e-3), "none": optax.set_to_zero()}, labels)
-    state = jax.jit(some.init, out_shardings=state_specs(parameters, CUT, some))(parameters)
+    state = jax.jit(some.init, out_shardings=zero.state_specs(parameters, zero.CUT, some))(parameters)
     lies = {str(key): x.sharding.spec for key, x in jax.tree.leaves_with_path(state) if x.ndim}
     assert lies and not any("embed" in key for key in lies)
-    assert all(spec == CUT[name] for key, spec in lies.items() for name in CUT if f"'{name}'" in key)
+    assert all(spec == zero.CUT[name] for key, spec in lies.items() for name in zero.CUT if f"'{name}'" in key)
 
 
-def test_a_state_of_other_shapes_is_one_sentence_and_takes_its_layout_from_parameters_in_place(parameters):
+def test_a_state_of_other_shapes_is_one_sentence_and_takes_its_layout_from_parameters_in_place(parameters, zero):
     factored = optax.adafactor(0.001, min_dim_size_to_factor=32)
     words = r"^the state has \(.*\) for a parameter of \(.*\): such an optimizer needs a rule of its own$"
     with pytest.raises(ValueError, match=words):
-        state_specs(parameters, CUT, factored)
+        zero.state_specs(parameters, zero.CUT, factored)
     state = jax.jit(factored.init)(parameters)
     found = {jax.tree_util.keystr(key): array.sharding.spec for key, array in jax.tree.leaves_with_path(state)}
-    assert CUT["up"] == P(None, "data", None), "of which one dimension or the other is averaged"
+    assert zero.CUT["up"] == P(None, "data", None), "of which one dimension or the other is averaged"
     (rows,), (columns,) = ([s for k, s in found.items() if f"{kind}['up']" in k] for kind in ("v_row", "v_col"))
     assert (rows, columns) == (P(None, "data"), P(None, None))
     after = jax.jit(factored.update)(parameters, state, parameters)[1]
@@ -105,15 +106,17 @@ def turns(jaxpr):
                 yield from turns(inner)
 
 
-@pytest.mark.parametrize("stage", zero.STAGES)
-def test_a_single_microbatch_is_in_no_loop(mesh, stage):
-    for parts, loops in ((1, {4}), (2, {2, 4})):  # 4 layers
-        step, arguments = planned.program(mesh, planned.SHAPES, stage, 8, parts=parts)
-        assert set(turns(jax.make_jaxpr(step)(*arguments))) == loops
+def test_a_single_microbatch_is_in_no_loop(mesh, lesson):
+    zero, planned = lesson("ch17_step", "zero", "planned")
+    for stage in zero.STAGES:
+        for parts, loops in ((1, {4}), (2, {2, 4})):  # 4 layers
+            step, arguments = planned.program(mesh, planned.SHAPES, stage, 8, parts=parts)
+            assert set(turns(jax.make_jaxpr(step)(*arguments))) == loops, stage
 
 
 @pytest.mark.long  # the recorded plans below say it of every `make test`
-def test_the_cpus_compiler_makes_the_same_of_a_loop_of_one_turn(mesh, parameters):
+def test_the_cpus_compiler_makes_the_same_of_a_loop_of_one_turn(mesh, parameters, lesson):
+    one_turn = lesson("ch17_step", "one_turn")
     found, losses = {}, []
     rows = jax.device_put(np.arange(64 * 33, dtype=np.int32).reshape(1, 64, 33) % 251, P(None, "data"))
     for name in ("no_loop", "one_turn"):

@@ -98,6 +98,33 @@ def masked_mean__gathers(x, mask):
     return jax.pmap(mean, "i", out_axes=None)(x, mask)
 
 
+def masked_mean__right_in_a_loop(x, mask):
+    def mean(x, m):
+        def add(i, both):
+            return both[0] + x[i] * m[i], both[1] + m[i]
+
+        total, count = jax.lax.psum(jax.lax.fori_loop(0, len(x), add, (x[0] * 0, m[0] * 0)), "i")
+        return total / count
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__whole_then_averaged(x, mask):
+    @functools.partial(jax.shard_map, mesh=over(len(x)), in_specs=P(), out_specs=P())
+    def mean(x, m):
+        return jax.lax.pmean((x * m).sum() / m.sum(), "d")
+
+    return mean(x, mask)
+
+
+def masked_mean__whole_and_nothing_sent(x, mask):
+    @functools.partial(jax.shard_map, mesh=over(len(x)), in_specs=P(), out_specs=P())
+    def mean(x, m):
+        return (x * m).sum() / m.sum()
+
+    return mean(x, mask)
+
+
 def mixed_predict__one_after_the_other(predict, params, inputs):
     outs = []
     for i, rows in enumerate(inputs):

@@ -71,6 +71,18 @@ def test_half_as_much_again_is_allowed_and_no_more_and_only_where_it_is_asked_fo
     assert alone(computes(400), computes(100), work=False).outcome == "right"
 
 
+def test_without_products_what_a_device_reads_and_writes_counts():
+    def moves(count, flops=0):
+        return Observation((), Int(1), traffic=Traffic((), None, flops=flops, moved=count))
+
+    outcomes = {100: "right", 400: "right", 401: "wrong", None: "right"}
+    assert {count: alone(moves(count), moves(100)).outcome for count in outcomes} == outcomes
+    assert alone(moves(401, flops=1), moves(100, flops=1)).outcome == "right"  # its products count
+    because = alone(moves(800), moves(100)).because
+    assert "8.0 times its share: 800 bytes" in say(because.key, "en", **because.values)
+    assert "8.0 倍" in say(because.key, "zh-Hans", **because.values)
+
+
 def test_who_sends_nothing_where_something_has_to_be_sent_has_divided_nothing():
     nothing, sums = (Observation((), Int(1), traffic=Traffic((), sent, flops=0)) for sent in (0, 12))
     assert alone(sums, sums).outcome == alone(nothing, nothing).outcome == "right"

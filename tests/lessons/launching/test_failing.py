@@ -38,6 +38,10 @@ def test_what_is_recorded_is_as_the_page_says(name: str):
         check(name, way, found, SOON)
 
 
+def test_each_launcher_has_the_date_of_its_own_runs():
+    assert RECORDED["recorded"].keys() == set(NAMES)
+
+
 def test_slurm_keeps_the_reason_twenty_times_of_twenty():
     found = [RECORDED["srun"][way] for way in recorder.MORE]
     assert {(len(one["seconds"]), one["reasons"]) for one in found} == {(20, 20)}
