@@ -29,7 +29,7 @@ def spec_for_picture(
 
     x：f32[rows, columns]，在一个设备上。
     mesh：有 "x" 和 "y" 两个轴。
-    picture：一个字典，为每个设备写明它持有 x 的哪一块，用行和列各一个 slice 来表示，例如
+    picture：一个字典，为每个设备写明它持有 x 的哪一块，行和列各用一个 slice 表示，例如
     `(slice(0, 2), slice(None))`。两个设备可以持有同一块。
     返回用 NamedSharding 摆放好的 x，每个设备持有的块都与图上一致。
     """
@@ -79,7 +79,7 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
 
     行数不能被设备数整除时，先填充再分片，然后取回原来的行。
 
-    x：f32[n, columns]，n ≥ 1 可以是任意值，在一个设备上。
+    x：f32[n, columns]，n 是任意正整数，在一个设备上。
     mesh：只有一个轴 "x"。
     返回 (padded, back)。
     padded：f32[m, columns]，m 是设备数的倍数中不小于 n 的最小值；新增的行全是

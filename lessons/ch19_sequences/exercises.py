@@ -122,7 +122,7 @@ def ulysses_grouped(
     返回因果注意力的结果 f32[b, T, h, d]，仍然沿位置切开，与 q 相同。得分是查询与键的内积除以 √d。
     函数会用 `jit` 编译。
     预算：只用 all-to-all。一个设备的一块 q 是 Q 字节，一块 k 是 K 字节，这个设
-    备最多发送 (n-1)/n * (2 * Q + 2 * K * n / g) 字节，也就是 q 和结果各换一次，k 和 v 把每个头写 n / g 遍之后
+    备最多发送 (n-1)/n * (2 * Q + 2 * K * n / g) 字节，也就是 q 和结果各换一次，k 和 v 把每个头复制 n / g 份之后
     也各换一次。
     """
     # TODO: which head of k and v does each device need for its heads of q?
@@ -181,7 +181,7 @@ def cheapest_way(
 
     heads：查询的头数，是 groups 的倍数。
     groups：键的头数，也是值的头数。
-    block：一个设备上键的那一块的字节数，是 n 的倍数；值的那一块一样大，查询的那一块是它的
+    block：键在一个设备上的那一块有多少字节，是 n 的倍数；值的那一块一样大，查询的那一块是它的
     heads / groups 倍。
     n：≥ 2，序列切到多少个设备上。
     返回 (name, bytes)："ring" 或 "ulysses"，以及一个设备为此发送的字节数。Ulysses 要求 n 整除 groups

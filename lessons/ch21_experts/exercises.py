@@ -143,7 +143,7 @@ def capacity_for(
     Returns the smallest number of places that a device needs at each expert so
     that at most this share is dropped; at least 1. A NumPy integer is accepted.
 
-    丢得足够少的最小容量。
+    求最小的容量，使丢弃的比例不超过上限。
 
     who：NumPy 数组 int[T, k]，每个词元选择的专家。
     experts、devices：专家的个数和设备数，T 是设备数的倍数。前 T/devices 个词元在第一个设备上，依此类推；每个设备在每个专家那里
@@ -177,7 +177,7 @@ def ragged_offsets(
     begin in the output of j, and how many rows come from j. If j is full before
     the turn of `me`, the rows for j begin at `bound` in its output.
 
-    设备可能放满时，`lax.ragged_all_to_all` 的 4 个列表。
+    设备可能放满，写出这时 `lax.ragged_all_to_all` 的 4 个列表。
 
     sent：sent[i][j] 是设备 i 要送给设备 j 的行数，一共 n 个列表，每个有 n 个数。
     bound：一个设备能收下的行数。
