@@ -19,10 +19,12 @@ def runtime_dir() -> Path:
     places = [Path(tempfile.gettempdir(), f"minipod-{os.getuid()}")]
     if given := os.environ.get("XDG_RUNTIME_DIR"):
         places.insert(0, Path(given, "minipod"))
+    faults = []
     for folder in places:
         if not (fault := _fault(folder)):
             return folder
-    raise PermissionError(f"{folder} {fault} TMPDIR to a folder of your own")
+        faults.append(f"{folder} {fault}")
+    raise PermissionError(f"{faults[-1]} TMPDIR to a folder of your own")
 
 
 def open_own(path: Path) -> int:
