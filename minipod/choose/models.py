@@ -122,7 +122,7 @@ SHAPES = {
 def model(params: float, rows: int, length: int, layers: int | None = None, width: int | None = None) -> Model:
     """Make a model with `params` parameters; default layers and width are typical for that number.
 
-    rows, length: sequences of the whole batch, tokens per sequence. Raises ValueError unless all numbers are positive and finite.
+    rows, length: sequences in the batch, tokens per sequence. Raises ValueError unless all are positive and finite.
     """
     for name, value in {"params": params, "batch": rows, "seq": length, "layers": layers, "width": width}.items():
         if value is not None and not 0 < value < inf:
