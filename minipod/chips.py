@@ -89,12 +89,12 @@ CHIPS = {
             "H800", {"bf16": 9.9e14, "f8": 2e15}, 80 * _GIB, 3.35e12, "NVLink 4, cut (H800)",
             "an H100 whose NVLink is cut to 400 GB/s both ways: arXiv 2505.09343",
         ),
-        Chip("H20", {"bf16": 1.48e14}, 96 * _GIB, 4e12, "NVLink 4 (H100)", f"{_VERL}; memory: as sellers print it"),
+        Chip("H20", {"bf16": 1.48e14}, 96 * _GIB, 4e12, "NVLink 4 (H100)", f"{_VERL}; memory: as sellers list it"),
         Chip("H200", {"bf16": 9.9e14, "f8": 2e15}, 141 * _GIB, 4.8e12, "NVLink 4 (H100)", _SCALING),
         Chip("B200", {"bf16": 2.3e15, "f8": 4.5e15}, 192 * _GIB, 8e12, "NVLink 5 (B200)", _SCALING),
         Chip(
             "Ascend 910B", {"bf16": 3.54e14}, 64 * _GIB, None, "HCCS (8 Ascend 910B)",
-            f"{_VERL} (others print 256 to 376 TFLOP/s); speed of memory: others print 0.4 to 1.6 TB/s",
+            f"{_VERL} (others give 256 to 376 TFLOP/s); speed of memory: others give 0.4 to 1.6 TB/s",
         ),
     )
 }  # fmt: skip

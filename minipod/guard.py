@@ -78,7 +78,7 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
             turn, programs = _meet(what, f"{program} {_values(args, kwargs)}", seconds)
             if len({text.partition(" ")[0] for text in programs}) > 1:
                 who = "; ".join(f"process {i} runs program {text.rstrip()}" for i, text in enumerate(programs))
-                raise OutOfStep(f"call {turn}, {what}, is not the same program everywhere: {who}")
+                raise OutOfStep(f"call {turn}, {what}, runs different programs: {who}")
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

@@ -1,7 +1,8 @@
 """Run `python -m lessons class submissions/`: check a whole class, write class-report/class.html and class.csv.
 
 The exit status is 0 when the run was complete, however many answers are right; 1 when a file changed during the run;
-2 for bad input, or if no sandbox can be made; 130 or 143 if it was interrupted, which leaves the last report.
+2 for bad input, or if no sandbox or process can be made; 130 or 143 if it was interrupted: then the previous report
+is kept.
 """
 
 import argparse

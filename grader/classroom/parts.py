@@ -93,7 +93,7 @@ def read(path: Path, wanted: str) -> Part | None:
 
 
 def merged(grading: ClassGrading, parts: list[Part]) -> None:
-    """Merge the results of the parts into `grading`, which is that of all students."""
+    """Merge the results of the parts into `grading`, which covers all students."""
     functions: dict[str, dict[str, tuple[str, ...]]] = {}
     for part in parts:
         grading.outcomes |= part.outcomes

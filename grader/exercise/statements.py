@@ -167,7 +167,7 @@ def _comments(lines: list[str]) -> list[Comment]:
 def blanks_in(blanks: Path, lang: str) -> str:
     """Return the text of a file of blanks as a learner gets it, in this language only or the nearest that exists.
 
-    The file's own docstring says that the file is the learner's.
+    In the file's own docstring, a sentence that the file is the learner's replaces the paragraph about answers/.
     """
     text = blanks.read_bytes().decode("utf-8")
     end = "\r\n" if "\r\n" in text else "\n"

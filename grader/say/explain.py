@@ -116,7 +116,7 @@ def mistake_words(spec: Exercise, mistake: str, lang: str, key: str = "mistake")
 
 
 def near_words(near: Message, lang: str) -> str:
-    """Return the sentence of a near miss; a value to fill in may be a message itself, or several."""
+    """Return the sentence of a near miss; a value to fill in may itself be a message, or a tuple of texts."""
 
     def words(value: object) -> object:
         if isinstance(value, tuple):

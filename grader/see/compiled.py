@@ -88,7 +88,7 @@ def is_data(arg: Any) -> bool:
 
 
 def of_arrays(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    """Return the function as a function of only its arrays, which can be traced, and these arrays."""
+    """Return a function of only the array arguments, which can be traced, and these arguments."""
     places = places_of(args)
 
     def program(*arrays: Any) -> Any:

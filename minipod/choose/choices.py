@@ -42,8 +42,9 @@ class Choice:
 
 
 def choices(of: Model, on: str) -> list[Choice]:
-    """List all layouts that the slice and the batch allow: those that fit, may fit, do not fit; each group by speed.
+    """List all layouts that the slice and the batch allow.
 
+    Those that fit come first, then those that may fit, then the others; in each group, the fastest is first.
     on: a slice, such as v5e:8x8. Raises ValueError for an unknown slice name, for a batch or width that no layout
     divides, and for a model that fits in no layout.
     """

@@ -122,11 +122,11 @@ SHAPES = {
 def model(params: float, rows: int, length: int, layers: int | None = None, width: int | None = None) -> Model:
     """Make a model with `params` parameters; default layers and width are typical for that number.
 
-    rows, length: sequences of the whole batch, tokens per sequence. Raises ValueError unless all numbers are positive.
+    rows, length: sequences in the batch, tokens per sequence. Raises ValueError unless all are positive and finite.
     """
     for name, value in {"params": params, "batch": rows, "seq": length, "layers": layers, "width": width}.items():
         if value is not None and not 0 < value < inf:
-            raise ValueError(f"{name} {value:g}: a positive number is needed")
+            raise ValueError(f"{name} {value:g}: a positive, finite number is needed")
     if layers is None:
         layers = max(1, round((params / 12 / width**2) if width else (params / 12 / WIDE**2) ** (1 / 3)))
     if width is None:

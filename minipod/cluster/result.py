@@ -30,7 +30,7 @@ class Run:
     codes    the exit code of each process, or minus the signal that ended it
     seconds  wall-clock time
     first_failure  the first failure, in one sentence; None if all went well
-    exit_code  for a shell: the code of the first process that failed, 128 + signal, or 124 at the limit
+    exit_code  for a shell: 0, the code of the first process that failed, 128 + its signal, 124 at the limit, else 1
     stacks   the lines at which each process was when it had to be ended; "" if its program had ended or was suspended
     """
 

@@ -45,7 +45,7 @@ class Line:
             message = self.reader.read(seconds)
         except (EOFError, ConnectionError):
             self.gone = True
-            raise Lost("the connection has ended") from None
+            raise Lost("its connection to process 0 has ended") from None
         except json_lines.Garbled:
             self.gone = True
             raise Lost("something other than this doctor answers there: another job's coordinator?") from None

@@ -100,7 +100,7 @@ def _versions(gathered: Gathered) -> list[Finding]:
     rows = []
     for name in gathered.names("versions"):
         if difference := gathered.difference(gathered.of_each("versions", name)):
-            advice = f"install the same version of {name} for all processes: otherwise their programs may differ"
+            advice = f"use the same {name} everywhere: otherwise the processes may behave differently"
             rows.append(Finding(name, difference, advice))
     if difference := gathered.difference(gathered.of_each("python")):
         advice = "each Python has its own packages: use the same Python everywhere"

@@ -1,4 +1,4 @@
-"""Find the processes on each NVIDIA GPU with `nvidia-smi`: two of one cluster, or other ones that hold memory.
+"""Find the processes on each NVIDIA GPU with `nvidia-smi`: two of one cluster, or others that hold memory.
 
 Seen on an H100: NCCL refuses two processes on one GPU at their first collective ("Duplicate GPU detected"), unless one
 of them has already ended with RESOURCE_EXHAUSTED because the other had taken three quarters of the memory.

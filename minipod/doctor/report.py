@@ -126,10 +126,10 @@ def two_processes() -> list[Finding]:
         except OSError as error:
             advice = "two processes cannot be started here: fix this, then run the doctor again"
             return [Finding("Processes", error.strerror or str(error), advice)]
-    right = done.outputs == ["2.0\n", "2.0\n"]
-    sums = ", ".join(o.strip() for o in done.outputs)
-    value = f"two on 127.0.0.1 add 1 and 1 to {sums} in {done.seconds:.1f} s"
-    return [Finding("Processes", value, "" if right else "the sum should be 2.0 in both: please report this")]
+    sums = ["2.0" if "2.0" in o.splitlines() else o.strip() for o in done.outputs]  # Python may print more
+    value = f"two on 127.0.0.1 add 1 and 1 to {', '.join(sums)} in {done.seconds:.1f} s"
+    wrong = "the sum should be 2.0 in both processes: please report this"
+    return [Finding("Processes", value, "" if sums == ["2.0", "2.0"] else wrong)]
 
 
 def pretend_hosts() -> Finding:

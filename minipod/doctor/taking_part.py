@@ -100,7 +100,7 @@ class Part:
         return suspended(self.program.pid)
 
     def end(self) -> None:
-        """End JAX's part and all that it started. Under MPI, this may wait until the others end, too."""
+        """End JAX's part and all that it started. Under MPI, this may wait for the other processes to end."""
         self.program.end(FINALIZE if self.cluster.get("method") == "mpi4py" and self.ended is None else 0.0)
         with contextlib.suppress(OSError):
             os.close(self.fd)

@@ -25,7 +25,8 @@ class Grid:
     """A panel of cells.
 
     cell: (row, column) → Cell. rows, columns: indices to draw, None for an ellipsis. row_name … column_tick: names and
-    labels; empty ones are not drawn. lines: elements of the panel down and across, 1 if they are not shown.
+    labels; empty ones are not drawn. lines: elements of the whole panel down and across, with lines drawn between them;
+    1 for no lines.
     """
 
     cell: Callable[[int, int], Cell]

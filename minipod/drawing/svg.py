@@ -117,7 +117,7 @@ def load(path: str | Path) -> Picture:
     Raises FileNotFoundError or ValueError if there is none at `path`.
     """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {path}: run the program that saves the picture first")
+        raise FileNotFoundError(f"there is no file {path}: first run the program that saves the picture")
     svg = Path(path).read_text(encoding="utf-8").strip().replace(_FILE_STYLE, "", 1)
     title = re.search(r'^<svg [^>]*class="minipod".*?<title[^>]*>(.*?)</title>', svg, re.DOTALL)
     if title is None:

@@ -111,7 +111,7 @@ def run(
     devices   None: the machine's own; possibly only one process at a time can use them
     function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
     seconds   the limit on the wall clock
-    memory    GiB that a child, with all processes that it starts, may use beyond what JAX has after its start (Linux)
+    memory    GiB that a child and its descendants may use beyond what JAX uses once it has started (Linux; CPU only)
     patience  seconds that the other processes get once one has finished
     """
     return wait(start(function, processes, devices, seconds, memory, patience))

@@ -102,7 +102,7 @@ def large(shape: str) -> int:
 
 
 def parts(shape: str) -> list[str]:
-    """Return the shapes in the shape of a tuple, or the one shape of an array."""
+    """Return the shapes of a tuple's elements; for an array, a list of its own shape."""
     shape = re.sub(r"/\*index=\d+\*/", "", shape).strip()
     return split(shape[1:-1]) if shape.startswith("(") else [shape]
 

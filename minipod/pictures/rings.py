@@ -1,4 +1,4 @@
-"""Draw a ring through devices of several hosts, with the hops between hosts, or the two halves of an all-reduce."""
+"""Draw a ring through devices of one or two hosts, with the hops between hosts, or the two halves of an all-reduce."""
 
 import math
 from collections.abc import Sequence

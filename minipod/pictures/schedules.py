@@ -44,7 +44,7 @@ def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
 
 def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
     if not rows or not rows[0] or any(isinstance(row, str) or len(row) != len(rows[0]) for row in rows):
-        raise ValueError("expected a table: a row for each tick, and in it a label for each stage")
+        raise ValueError("expected a table: a row for each tick, with a label for each stage")
     if wrong := [x for row in rows for x in row if x and not (isinstance(x, str) and LABEL.fullmatch(x))]:
         raise ValueError(f'{wrong[0]!r} is not a label: write "F3", "B3" or "F3b", or "" for nothing')
     if len(rows[0]) > STAGES or len(rows) > TICKS:

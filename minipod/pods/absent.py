@@ -5,6 +5,7 @@ child process that compiles has libtpu's own devices (`minipod.pods.compile_proc
 """
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,12 +108,13 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
     cross the slices.
     """
     of = slice_of(name)
-    product = " × ".join(map(str, axes.values()))
-    if any(size < 1 for size in axes.values()) or np.prod([*axes.values()], dtype=int) != of.devices or not axes:
+    if not axes:
+        raise ValueError(f"{of} has {counted(of.devices, 'device')}: name the axes")
+    if min(axes.values()) < 1:
+        raise ValueError(f"{_written(axes)}: each size must be at least 1")
+    if (product := math.prod(axes.values())) != of.devices:
         have = f"{of} has {counted(of.devices, 'device')}"
-        raise ValueError(
-            f"{have}, but the product of {_written(axes)} is {product}" if axes else f"{have}: name the axes"
-        )
+        raise ValueError(f"{have}, but the product of {_written(axes)} is {product}")
     inside = {axis: size // over for (axis, size), over in zip(axes.items(), crossing(of, axes), strict=True)}
     every = np.array(devices(of.name), dtype=object).reshape(of.count, -1)
     parts = [_laid(of, part, inside) for part in every]

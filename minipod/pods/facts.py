@@ -72,9 +72,10 @@ def _start(message: str) -> str:
 
 
 def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
-    """Estimate the seconds of a step by the program's schedule, and how long the core waits for memory and network.
+    """Estimate the seconds of a step from the program's schedule, and how long the core waits for memory and network.
 
-    None if a figure is missing: `read` returns the reason if the text lacks it, `minipod.pods.bounds` if the chip does.
+    Returns None if a figure is missing. If the text lacks it, `read` returns the reason; if the chip does,
+    `minipod.pods.bounds`.
     """
     try:
         step = estimate(program, chip(on.generation.chip), mesh, passes or 1)
@@ -130,7 +131,7 @@ def _kept(c: Collective) -> dict[str, Any]:
 
 
 def collective(kept: Mapping[str, Any], axes: Mapping[str, int]) -> Collective:
-    """Make a Collective from `kept`, the data that a recording has of it, for a mesh of `axes`."""
+    """Restore a Collective from `kept`, its data in a recording. axes: of the mesh, with their sizes."""
     along = None if kept["axes"] is None else tuple(kept["axes"])
     groups = kept.get("groups")
     groups = rows(axes, along or ()) if groups is None else tuple(tuple(group) for group in groups)

@@ -164,7 +164,9 @@ def _no_shape(generation: str, text: str) -> str:
     other = "x".join(sorted(text.split("x"), key=lambda n: int(n) if n.isdecimal() else 0))
     known = other in kind.shapes or _of_cubes(other, kind)
     meant = f" (the same chips are {other})" if known and other != text else ""
-    more = f", or multiples of 4 in ascending order, up to {kind.pod} chips" if kind.shapes is _DEEP else ""
+    more = (
+        f", or sides that are multiples of 4 in ascending order, up to {kind.pod} chips" if kind.shapes is _DEEP else ""
+    )
     wrong = (
         f"no slice of {generation} has the shape {text}{meant}:"
         if text

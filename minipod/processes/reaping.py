@@ -55,7 +55,7 @@ def interrupt_later() -> Iterator[None]:
 
 
 def signal_only_own() -> None:
-    """Let this process and its descendants signal only each other from now on. Without Linux 6.12, do nothing."""
+    """Let this process and its descendants signal only each other from now on. Needs Linux 6.12, else does nothing."""
     if _LIBC is None:
         return
     attributes = (ctypes.c_uint64 * 3)(0, 0, _LANDLOCK_SCOPE_SIGNAL)  # nothing about files, nothing about the network

@@ -15,10 +15,10 @@ def together(*profiles: Profile) -> Profile:
     The clocks are aligned by the collectives that the processes share. A collective ends at nearly the same time
     everywhere, because no process leaves it before all have reached it; so each clock is shifted by the median of the
     differences between these ends. The spread of the differences is the error of the aligned times.
-    Raises ValueError if there is no profile, or if a process shares no such collective with the first.
+    Raises ValueError without a profile, or if a process shares no such collective with the first.
     """
     if not profiles:
-        raise ValueError("there is no profile")
+        raise ValueError("together() needs at least one profile")
     events, notes = list[Event](), list[Note]()
     for process, profile in enumerate(profiles):
         if process and not (apart := offsets(profiles[0], profile)):

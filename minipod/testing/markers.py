@@ -24,7 +24,7 @@ class Wanted:
 
     processes, devices  number of processes, and of devices in each
     seconds   wall-clock limit of the whole test with its fixtures
-    memory    GiB that a process may take beyond what JAX has after its start (Linux)
+    memory    GiB that a process may take beyond what JAX uses once it has started (Linux)
     patience  seconds that the others may wait, idle, once one process has finished
     grace     seconds that the others get once one has died
     hosts     number of hosts, with their cable's rate in bits per second and delay in seconds; 0: all here

@@ -41,7 +41,7 @@ class Plans:
         """
         __tracebackhide__ = True
         if not 0 <= within < 1:
-            raise ValueError(f"within is a fraction: at least 0 and less than 1, not {within}")
+            raise ValueError(f"within must be a fraction, at least 0 and less than 1, not {within}")
         from minipod.pods import Plan
 
         figures, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)

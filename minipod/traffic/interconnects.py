@@ -36,8 +36,7 @@ class Link:
     def __post_init__(self):
         if self.bytes_per_second <= 0 or min(self.latency, self.start) < 0 or self.closes < 1:
             raise ValueError(
-                f"the link {self.name!r} needs bytes_per_second above 0, a latency and a start of at least 0, and "
-                "closes of at least 1"
+                f"the link {self.name!r} needs bytes_per_second > 0, latency >= 0, start >= 0 and closes >= 1"
             )
         if self.shape not in ("torus", "ring", "switch"):
             raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}, which is not torus, ring or switch")

@@ -51,7 +51,7 @@ def other_order(p: Pair) -> Message | None:
 
 
 def flat(p: Pair) -> Message | None:
-    """Diagnose one dimension instead of several with the right number of elements."""
+    """Diagnose an array with the right number of elements, but one dimension instead of several."""
     return Message("flat") if p.got.ndim == 1 < p.expected.ndim and p.got.size == p.expected.size else None
 
 

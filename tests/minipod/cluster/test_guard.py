@@ -119,12 +119,12 @@ def test_another_program_for_the_same_arguments_is_named_before_it_lies(mesh, ev
     me, x = jax.process_index(), everyone(np.ones(4))
     step = watched(decode(mesh), "decode")
     assert [step(x, n) for n in (4, 16, 4)] == [32, 128, 32]
-    said = r"^call 4, decode\(float32\[8@i\], int\), is not the same program everywhere: "
+    said = r"^call 4, decode\(float32\[8@i\], int\), runs different programs: "
     said += "process 0 runs program [0-9a-f]{8} with 4; process 1 runs program [0-9a-f]{8} with 16$"
     with pytest.raises(OutOfStep, match=said):
         step(x, (4, 16)[me])
     factor = (1.0, 100.0)[me]  # of a closure
-    with pytest.raises(OutOfStep, match=r"^call 5, total\(float32\[8@i,1\]\), is not the same program everywhere: "):
+    with pytest.raises(OutOfStep, match=r"^call 5, total\(float32\[8@i,1\]\), runs different programs: "):
         watched(jax.jit(lambda x: total(x) * factor), "total")(everyone(ONES))
 
 

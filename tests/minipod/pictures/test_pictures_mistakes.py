@@ -12,7 +12,7 @@ from picture_gallery import PARAMS, Device, mesh, on, predict, ring
 
 from minipod import pictures, pods, traffic
 
-TABLE = "expected a table: a row for each tick, and in it a label for each stage"
+TABLE = "expected a table: a row for each tick, with a label for each stage"
 MISTAKES = [
     # sharding, mesh, devices
     (lambda: pictures.sharding(np.zeros(8)), TypeError, "jax.numpy.asarray"),
