@@ -118,7 +118,7 @@ def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_
         (kept,) = (root / "answers" / ".kept").iterdir()
         assert kept.read_text().endswith("    return x * x\n")
         os.kill(pilot.app.session.client._process.pid, signal.SIGKILL)
-        await until(pilot, "The checker ended unexpectedly and was started again")
+        await until(pilot, "The checker ended unexpectedly and is being started again")
         answer(root, "ch90_one", solved("double", "return 2 * x"))
         await until(pilot, "1 of 4 solved")
 
