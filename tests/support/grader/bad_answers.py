@@ -8,7 +8,7 @@ BAD = {
     "sleeps": ("time.sleep(1000)", "hung", ": time.sleep(1000)"),
     "leaves": ("os._exit(0)", "broken", "the Python process (exit code 0)"),
     "exits": ("sys.exit('bye')", "broken", "ended the program (SystemExit bye)"),
-    "crashes": ("os.kill(os.getpid(), 11)", "broken", "crashed while it was running your code (SIGSEGV)"),
+    "crashes": ("os.kill(os.getpid(), 11)", "broken", "crashed or was killed while it was running your code (SIGSEGV)"),
     "prints": ("while True:\n        print('x' * 999)", "broken", "printed more than 10 MB"),
     "bomb": (
         "kept = []\n    while True:\n        kept.append(np.ones(10**7))",
