@@ -127,10 +127,10 @@ def summary(of: Model, first: Choice, on: str) -> str:
         f"{without}{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
         "Compared with more than 40 compiled plans, arithmetic is within 2 %, and bytes sent are within 7 %, except "
-        "where libtpu gathers f32 weights in bf16; bytes held, if layers are recomputed, are 0.82 to 1.09 times the "
-        f"plan's. So a layout counts as fitting only if {CLOSE[of.again]:g} times as much would fit, including "
-        'what the column "holds" leaves out: attention scores, unless a kernel keeps them in the core, and the logits '
-        f"of {VOCABULARY:,} tokens.\n"
+        "where libtpu gathers f32 weights in bf16; bytes held with attention scores, if layers are recomputed, are "
+        f"0.82 to 1.09 times the plan's. So a layout counts as fitting only if {CLOSE[of.again]:g} times as much would "
+        'fit, including what the column "holds" leaves out: attention scores, unless a kernel keeps them in the core, '
+        f"and the logits of {VOCABULARY:,} tokens.\n"
         "To compile it, once a function of yours returns the step and its arguments on this mesh:\n"
         f"minipod plan yours.py:program --on {on} --mesh {axes}"
     )

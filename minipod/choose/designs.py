@@ -24,10 +24,10 @@ from minipod.traffic import time_model
 __all__ = ["AXES", "CLOSE", "Design", "Message", "Pace", "design", "laid", "pace"]
 
 AXES = ("data", "stage", "fsdp", "expert", "sequence", "tensor")  # outermost first: data crosses slices, tensor never
-TOUCHED = 20  # how often a layer's activations are read or written in a step, from compiled plans
+TOUCHED = 20  # how often a layer's input and `Model.inside` are read or written in a step, from plans
 SCORED = 9  # how often attention scores are, if they are written to memory
 SCORES = 1.5  # arrays of scores held at once: one in f32, and their softmax in bf16
-CLOSE = {True: 1.3, False: 1.35}  # by Model.again: compiled plans held at most 1.22 and 1.27 times the formula's bytes
+CLOSE = {True: 1.3, False: 1.35}  # by Model.again: plans held at most 1.22 and 1.27 times this sum and the batch
 BIG = 10**15  # bytes, for which the time of a start is negligible
 
 

@@ -25,9 +25,9 @@ def cases():
 
 
 # Formula ÷ plan where it is not 1: what the compiler does otherwise, and the page says.
-SOME_SUMS = 0.94  # whole gradients of two weights out of seven are summed by an all-reduce
+SOME_SUMS = 0.94  # whole gradients of two weights out of six are summed by an all-reduce
 ONE_SUM = 0.978  # and of one
-PERMUTES = 0.954  # a part of each reduce-scatter travels as permutes
+PERMUTES = 0.954  # a part of two of six reduce-scatters travels as permutes
 IN_BF16 = 1.5  # f32 weights are gathered in bf16
 OTHERWISE = {
     "llama_1b_32x2048 v5e:4x4 stage=4,fsdp=4": PERMUTES,
