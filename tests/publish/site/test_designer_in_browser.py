@@ -27,7 +27,7 @@ def test_nothing_is_shown_before_the_guess_and_the_guess_is_told_beside_the_answ
     browser.click(".designer .guess button[value=network]")
     guess = browser.run("document.querySelector('.guess').textContent")
     assert "Your guess was “network”; it is “arithmetic”." in guess
-    said = "Fits, without embedding and head: about 8.34 GB of a device's 103 GB. On paper a step takes 503 ms"
+    said = "Fits, without embedding and head: about 8.63 GB of a device's 103 GB. On paper a step takes 503 ms"
     assert browser.run(VERDICT).startswith(said) and browser.run("document.activeElement.name") == "first"
     browser.press(" ")  # no longer first: another choice is shown at once
     browser.run("document.querySelector('.designer [name=on]').focus()")
