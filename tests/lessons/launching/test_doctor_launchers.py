@@ -22,7 +22,7 @@ def test_under_mpirun_two_compute_and_one_reports(launcher: str, request: pytest
     done = with_mpi(["mpirun", "-n", "2", sys.executable, "-m", *DOCTOR], prefix)
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]  # process 0's alone
     found = {row["key"]: row for row in json.loads(line)["findings"]}
-    assert done.returncode == 0 and found["processes"]["value"].startswith(f"2 of {launcher}, on "), done.stderr
+    assert done.returncode == 0 and found["processes"]["value"].startswith(f"2 ({launcher}), on "), done.stderr
     assert {found[key]["state"] for key in ("versions", "settings", "devices", "clocks", "hop")} == {"well"}
 
 

@@ -125,7 +125,7 @@ def test_several_are_compiled_at_once():
     [
         ("no_form", RuntimeError, "eigvals (does not compile|cannot be exported) for v5e:2x2: .*eig"),
         ("calls_back", RuntimeError, r"calls back into Python \(jax.debug.print, .* to minipod plan"),
-        ("no_sharding", ValueError, r"no argument has a NamedSharding, .* give one a jax.ShapeDtypeStruct\("),
+        ("no_sharding", ValueError, r"no argument has a NamedSharding, .* give one as jax.ShapeDtypeStruct\("),
         ("here", ValueError, "the arguments' mesh is not a slice's: make it with minipod.pods.mesh"),
         ("two_meshes", ValueError, "the arguments lie on different meshes"),
     ],

@@ -80,7 +80,7 @@ def test_options_reach_the_compiler_and_files_are_written(tmp_path: Path, capsys
     assert why.startswith(f"minipod: the compiled program cannot be saved in {saved}: ")
     assert "No such compile option: 'no_such'" in refused(capsys, "nowhere", "--xla", "no_such=1")
     monkeypatch.setenv("LIBTPU_INIT_ARGS", "--no_such_flag_at_all=1")
-    assert "the compiler crashed" in refused(capsys, "nowhere")
+    assert "the process that compiles nowhere for v5e:2x2 ended: exit code 1" in refused(capsys, "nowhere")
 
 
 @pytest.mark.long
