@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from lessons.designer.held_against import INSIDE, LARGE
+from lessons.designer.held_against import BOOK
 from minipod import traffic
 from minipod.chips import CHIPS
-from minipod.choose import SHAPES, Model
+from minipod.choose import SHAPES
 from minipod.choose.designs import AXES, laid, of_fsdp, pace
 from minipod.pods import recorded
 from minipod.pods.slices import Slice, slice_of
@@ -40,8 +40,6 @@ PACED = (
     ("collective-permute", ("stage",)),
     ("all-reduce", ("tensor",)),
 )
-# Chapter 9's model of 202 million parameters in f32, without recomputation.
-BOOK = Model(LARGE, 16, 1024, 1, 32, weight=4, gradient=4, inside=INSIDE, heads=8, again=False)
 
 
 def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:

@@ -273,18 +273,11 @@ def too_much_work(case: Observation, right: Observation) -> Message | None:
     """
     if not (isinstance(case.traffic, Traffic) and isinstance(right.traffic, Traffic)):
         return None
-    kinds = (
-        ("work", case.traffic.flops, right.traffic.flops, MOST_WORK),
-        (
-            "work-moved",
-            case.traffic.moved,
-            None if right.traffic.flops else right.traffic.moved,
-            MOST_MOVED,
-        ),
-    )
-    for key, has, enough, most in kinds:
-        if has and enough and has > most * enough:
-            return Message(key, {"times": f"{has / enough:.1f}", "has": number(has), "enough": number(enough)})
+    key, has, enough, most = "work", case.traffic.flops, right.traffic.flops, MOST_WORK
+    if not enough:
+        key, has, enough, most = "work-moved", case.traffic.moved, right.traffic.moved, MOST_MOVED
+    if has and enough and has > most * enough:
+        return Message(key, {"times": f"{has / enough:.1f}", "has": number(has), "enough": number(enough)})
     return Message("work-undivided") if case.traffic.total == 0 and right.traffic.total else None
 
 
