@@ -19,9 +19,10 @@ class Model:
     weight, gradient: bytes per element when sent. state: bytes per parameter kept between steps: the parameter itself
         and the optimizer's averages; 12 for Adam in f32.
     inside: activations of a layer per token in addition to its input, in multiples of the width: queries, keys, values,
-        heads, hidden units; "tensor" divides them. whole: those that it does not divide, likewise: what attention and
-        the MLP read, and the sum after attention. again: whether all these are recomputed in the backward pass. The
-        last product of a layer is not; `last` is the share of the layer's parameters in it.
+        heads and hidden units, and about one more that compiled plans hold; "tensor" divides them. whole: those that it
+        does not divide, likewise: what attention and the MLP read, and the sum after attention. again: whether all
+        these are recomputed in the backward pass. The last product of a layer is not; `last` is the share of the
+        layer's parameters in it.
     kv: total width of a layer's keys and values. groups: number of their heads, which "tensor" must divide; 0 if
         unknown. heads: attention heads whose scores are written to memory, f32; 0 if a kernel keeps them in the core.
     experts: number of experts per layer, 0 for none; each token uses `each` of them; their capacity is `ROOM` times the
