@@ -1,7 +1,7 @@
 """The training: DDP, accumulation, clipping, AdamW, sampler, checkpoint.
 
 torchrun --standalone --nproc-per-node 2 ddp.py --text FILE --out FOLDER
-    [--f64] [--bf16] [--stop 20] [--resume]
+    [--f64] [--bf16] [--shard] [--stop 20] [--resume]
 """
 
 import argparse
@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 from net import LENGTH, Net
 from torch import nn
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
@@ -23,6 +24,7 @@ p.add_argument("--text", required=True)
 p.add_argument("--out", required=True)
 p.add_argument("--f64", action="store_true")
 p.add_argument("--bf16", action="store_true")
+p.add_argument("--shard", action="store_true")
 p.add_argument("--stop", type=int, default=STEPS)
 p.add_argument("--resume", action="store_true")
 o = p.parse_args()
@@ -36,7 +38,12 @@ net = Net()
 if rank == 0:
     numbers = {n: w.detach().numpy() for n, w in net.named_parameters()}
     np.savez_compressed(f"{o.out}/start.npz", **numbers)
-net = DistributedDataParallel(net.double() if o.f64 else net)
+net = net.double() if o.f64 else net
+if o.shard:  # FSDP: a module gathers its weights when it runs
+    for module in (*net.blocks, net):
+        fully_shard(module)
+else:
+    net = DistributedDataParallel(net)
 optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3)
 
 # Which rows are mine?
@@ -68,7 +75,9 @@ for step in range(done, o.stop):
     total = torch.zeros(())
     for micro in range(MICRO):
         last = micro == MICRO - 1
-        with contextlib.nullcontext() if last else net.no_sync():
+        if o.shard:
+            net.set_requires_gradient_sync(last)
+        with contextlib.nullcontext() if last or o.shard else net.no_sync():
             with torch.autocast("cpu", torch.bfloat16, enabled=o.bf16):
                 loss = net(next(batches))
             (loss / MICRO).backward()
@@ -82,10 +91,12 @@ for step in range(done, o.stop):
     if rank == 0 and (step % 10 == 0 or step == STEPS - 1):
         print(f"step {step:2} loss {losses[-1]:.7f}")
 
-if rank == 0:
+if rank == 0 and not o.shard:
     saved = {"net": net.state_dict(), "optimizer": optimizer.state_dict()}
     torch.save(saved | {"step": o.stop}, f"{o.out}/saved.pt")
+mine = [w.to_local() if o.shard else w for w in net.parameters()]
 told = {"losses": losses, "order": order, "torch": torch.__version__}
+told["held"] = sum(w.numel() for w in mine)
 with open(f"{o.out}/rank{rank}.json", "w") as file:
     json.dump(told, file)
 dist.destroy_process_group()

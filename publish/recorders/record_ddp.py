@@ -21,6 +21,7 @@ RUNS = {  # of ddp.py: a name, and its options
     "bf16": ["--bf16"],
     "stopped": ["--stop", "20"],
     "resumed": ["--resume"],
+    "sharded": ["--f64", "--shard"],
 }
 
 
@@ -56,6 +57,7 @@ def record() -> dict[str, Any]:
             "versions": {"torch": ranks["f32"][0]["torch"]},
             "printed": printed,
             "losses": {name: first["losses"] for name, (first, _) in ranks.items()},
+            "held": {name: first["held"] for name, (first, _) in ranks.items()},
             "order": [rank["order"] for rank in ranks["f32"]],
             "sums": [written("sums0"), written("sums1")],
             "defaults": written("defaults"),
