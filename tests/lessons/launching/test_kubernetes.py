@@ -84,7 +84,7 @@ def plain(thing: Any) -> Any:
 
 
 def test_jax_finds_out_who_it_is_from_what_the_file_gives(monkeypatch: pytest.MonkeyPatch):
-    """JAX's detector, in pod 1 of the first job of the JobSet, where a server answers that allows what the role does."""
+    """In pod 1 of the first job of the JobSet, of a server that allows what the role does."""
     monkeypatch.setattr(clusters.ClusterEnv, "_cluster_types", [*clusters.ClusterEnv._cluster_types])
     monkeypatch.setenv("HOSTNAME", "me")
     monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
