@@ -20,6 +20,7 @@ import pytest
 from projects import ROOT, copy
 
 from publish.page import EDITIONS
+from publish.serve import Quiet
 
 pytestmark = pytest.mark.long
 OWNER = "somebody-else/my-book"
@@ -29,11 +30,6 @@ LIMIT = 1800  # seconds, beside whatever else is being tested
 CHROMIUM = """#!/bin/sh
 for word; do case $word in --screenshot=*) echo drawn > "${word#--screenshot=}" ;; esac; done
 """
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format, *args):
-        pass
 
 
 class Runner:

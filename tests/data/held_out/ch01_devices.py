@@ -1,5 +1,4 @@
 import jax
-import jax.numpy as jnp
 from collections.abc import Callable
 from itertools import groupby
 from typing import Any
@@ -25,35 +24,3 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     moved = jax.tree.map(bring, tree)
     with jax.default_device(device):
         return function(moved)
-
-
-# what: counts elements instead of bytes + with equally full devices takes the last in the list
-def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
-    held = [0] * len(devices)
-    placed = []
-    for array in arrays:
-        least = min(held)
-        i = max(i for i, elements in enumerate(held) if elements == least)
-        held[i] += array.size
-        placed.append(jax.device_put(array, devices[i]))
-    return placed
-
-
-# what: (1) Every array's bytes count, whether it is committed or not + (2) among devices with equally many bytes the one with the lowest id wins.
-def add_up(arrays: list[jax.Array]) -> jax.Array:
-    def device_of(a):
-        return next(iter(a.devices()))
-
-    pinned = {device_of(a) for a in arrays if a.committed}
-    if len(pinned) >= 2:
-        loads = dict.fromkeys(pinned, 0)
-        for a in arrays:
-            if device_of(a) in loads:
-                loads[device_of(a)] += a.nbytes
-        best = min(loads, key=lambda dev: (-loads[dev], dev.id))
-        arrays = jax.device_put(list(arrays), best)
-
-    result, *others = arrays
-    for other in others:
-        result = jnp.add(result, other)
-    return result

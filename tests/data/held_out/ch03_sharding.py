@@ -5,17 +5,6 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 
-# what: gives positions in the sharding's list of devices for ids + takes a slice's end to belong to it
-def read_layout(x: jax.Array, index: tuple[int, ...]) -> list[int]:
-    holders = []
-    blocks = x.sharding.devices_indices_map(x.shape)
-    for position, block in enumerate(blocks.values()):
-        ranges = [s.indices(n) for s, n in zip(block, x.shape)]
-        if all(start <= i <= stop for i, (start, stop, _) in zip(index, ranges)):
-            holders.append(position)
-    return sorted(holders)
-
-
 # what: The order of the axes inside a tuple entry is believed not to matter: when both axes cut one dimension, it is always written ("x", "y").
 def spec_for_picture(
     x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]
@@ -36,18 +25,6 @@ def spec_for_picture(
         )
         entries.append(axes[0] if len(axes) == 1 else (axes or None))
     return jax.device_put(x, NamedSharding(mesh, P(*entries)))
-
-
-# what: forgets dimensions that spec leaves out + of a tuple only axis one cuts
-def bytes_per_device(shape, dtype, mesh, spec):
-    size = jnp.dtype(dtype).itemsize
-    for n, entry in zip(shape, tuple(spec)):
-        if entry is None:
-            size *= n
-        else:
-            axis = entry if isinstance(entry, str) else entry[0]
-            size *= n // mesh.shape[axis]
-    return size
 
 
 # what: pads by a whole block where the rows divide evenly already

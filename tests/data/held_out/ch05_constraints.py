@@ -2,7 +2,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import Mesh
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 
@@ -28,15 +27,6 @@ def keep_the_batch_apart(
     return run(batch, list(layers))
 
 
-# what: names the axes of the result in the wrong order, which mixes up the columns + a row's total lacks the row itself
-def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
-    def part(block):
-        columns = lax.all_to_all(block, "x", split_axis=1, concat_axis=0, tiled=True)
-        return jnp.cumsum(columns, axis=0) - columns
-
-    return jax.shard_map(part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("x", "y")))(x)
-
-
 # what: After the reduce-scatter along "x" the pieces are believed to lie in the mesh's own order ("x", "y"), although each device cuts its "y" block further along "x".
 def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     def local(block):
@@ -46,9 +36,3 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     return jax.shard_map(
         local, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"))
     )(x)
-
-
-# what: adds the bias after the relu + leaves the outputs cut along "y"
-def dense(x, w, b, mesh):
-    both = NamedSharding(mesh, P("x", "y"))
-    return jax.nn.relu(jnp.dot(x, w, out_sharding=both)) + b

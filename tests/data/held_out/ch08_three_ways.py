@@ -24,21 +24,6 @@ def mlp_by_constraints(
     return h, out
 
 
-# what: adds b2 once for each device + joins the copies of out along "model"
-def mlp_by_hand(x, w1, b1, w2, b2, mesh):
-    def each(x, w1, b1, w2, b2):
-        h = jnp.tanh(x @ w1 + b1)
-        return h, lax.psum(h @ w2 + b2, "model")
-
-    cut = P(None, "model"), P("model"), P("model", None), P()
-    return jax.shard_map(
-        each,
-        mesh=mesh,
-        in_specs=(P("data", None), *cut),
-        out_specs=P("data", "model"),
-    )(x, w1, b1, w2, b2)
-
-
 # what: A reduce-scattered product is believed to do as well as an all-reduced one (each number is there once, and readers see the whole array), so out is left cut along "model".
 def mlp_explicit(
     x: jax.Array,

@@ -3,33 +3,7 @@ import jax.numpy as jnp
 from collections.abc import Callable
 from jax import lax
 from jax.sharding import Mesh
-from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-
-
-# what: (1) believes that jax.process_index() tells the devices of a mesh apart, so all use one key + (2) believes that shard_map averages the gradient of the device's own loss by unvarying params over the devices, where it sums it, so that it is n times too large.
-def dropout_step(
-    loss: Callable,
-    params: dict,
-    x: jax.Array,
-    y: jax.Array,
-    seed: int,
-    rate: float,
-    mesh: Mesh,
-) -> tuple[dict, jax.Array]:
-    def device_step(weights, rows, targets):
-        key = jax.random.fold_in(jax.random.key(seed), jax.process_index())
-        own, grads = jax.value_and_grad(loss)(weights, rows, targets, key)
-        # Differentiating by what every device has alike has met the others already.
-        updated = jax.tree.map(lambda w, g: w - rate * g, weights, grads)
-        return updated, lax.pmean(own, "data")
-
-    return jax.shard_map(
-        device_step,
-        mesh=mesh,
-        in_specs=(P(), P("data"), P("data")),
-        out_specs=(P(), P()),
-    )(params, x, y)
 
 
 # what: Believes that the transpose of all_gather averages the devices' gradients, where it sums them, so that the cut parameters move n times too far.
@@ -156,44 +130,3 @@ def two_steps_in_one_memory(
     for _ in range(2):
         state = program(state, batch)
     return state, shared // len(batch.sharding.device_set)
-
-
-# what: (1) adds the bias to the part on each device, so that it is summed m times + (2) believes that an all-reduce has to go over all axes of the mesh, and so adds different rows.
-def gated_mlp(
-    x: jax.Array,
-    gate: jax.Array,
-    up: jax.Array,
-    down: jax.Array,
-    bias: jax.Array,
-    mesh: Mesh,
-) -> jax.Array:
-    def part(rows, gate_part, up_part, down_part, offset):
-        opened = jax.nn.silu(jnp.dot(rows, gate_part))
-        hidden = opened * jnp.dot(rows, up_part)
-        contribution = jnp.dot(hidden, down_part) + offset
-        return rows + lax.psum(contribution, mesh.axis_names)
-
-    columns, lines = P(None, "model"), P("model", None)
-    whole = jax.shard_map(
-        part,
-        mesh=mesh,
-        in_specs=(P("data"), columns, columns, lines, P()),
-        out_specs=P("data"),
-    )
-    return whole(x, gate, up, down, bias)
-
-
-# what: Orders by elements, not bytes + always cuts the first, even if all fits.
-def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
-    n = mesh.shape["data"]
-    held = sum(a.nbytes for a in params.values())
-    specs = dict.fromkeys(params, P())
-    for name in sorted(params, key=lambda k: params[k].size, reverse=True):
-        a = params[name]
-        axis = next((i for i, s in enumerate(a.shape) if s % n == 0), None)
-        if axis is not None:
-            specs[name] = P(*[None] * axis, "data")
-            held -= a.nbytes - a.nbytes // n
-        if held <= limit:
-            break
-    return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in params.items()}

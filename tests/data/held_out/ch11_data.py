@@ -33,18 +33,3 @@ def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array
     whole = np.concatenate([blocks[name] for name in sorted(blocks)])
     rows = NamedSharding(sharding.mesh, P(sharding.spec[0]))
     return jax.device_put(whole, rows)
-
-
-# what: Counts steps from the mean and cuts off what is over + a mask in f32.
-def equal_steps(
-    mine: np.ndarray,
-    size: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    rows = multihost_utils.process_allgather(np.int32(len(mine)))
-    steps = -(-int(rows.sum()) // (size * len(rows)))
-    own = mine[: steps * size]
-    batches = np.zeros((steps * size, mine.shape[1]), np.float32)
-    mask = np.zeros(steps * size, np.float32)
-    batches[: len(own)], mask[: len(own)] = own, 1
-    shape = steps, size, mine.shape[1]
-    return batches.reshape(shape), mask.reshape(steps, size)

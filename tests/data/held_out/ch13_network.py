@@ -1,5 +1,4 @@
 import jax
-import numpy as np
 from jax import lax
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
@@ -32,20 +31,3 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     return jax.shard_map(
         on_device, mesh=mesh, in_specs=both, out_specs=both, check_vma=False
     )(x)
-
-
-# what: (1) reckons with the mean rate of the hops instead of waiting for the slowest + (2) believes that the latency is paid only once, because the steps follow each other without a pause.
-def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
-    n = len(hops)
-    mean_rate = sum(rate for rate, _ in hops) / n
-    latency = max(wait for _, wait in hops)
-    moved = 2 * (n - 1) * size / n
-    return latency + moved / mean_rate
-
-
-# what: Leaves within as the mesh's last axis + keeps a process's own order.
-def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
-    devices = sorted(devices, key=lambda d: d.process_index)
-    names = [name for name in sizes if name != within] + [within]
-    grid = np.array(devices).reshape([sizes[name] for name in names])
-    return Mesh(grid, names)

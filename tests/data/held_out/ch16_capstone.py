@@ -1,5 +1,4 @@
 import numpy as np
-from jax.experimental import multihost_utils
 
 
 # what: batches always begin at multiples of the batch size, so what was taken is rounded down to whole batches of the present size.
@@ -33,17 +32,3 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
         if total == files["expected"]:
             newest = max(newest, int(number))
     return newest
-
-
-# what: Only process 0's word counts + the last step begun, not the one after.
-def stop_after(begun: int, told: bool) -> int:
-    told = multihost_utils.broadcast_one_to_all(np.int32(told))
-    furthest = multihost_utils.process_allgather(np.int32(begun)).max()
-    return int(furthest) if told else 0
-
-
-# what: Means, which one long step spoils + argmax says 0 where none is slow.
-def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
-    own = np.mean(ready - begun, axis=0)
-    others = [np.median(np.delete(own, p)) for p in range(len(own))]
-    return int(np.argmax(own > 2 * np.array(others)))

@@ -59,8 +59,8 @@ def test_it_is_what_jax_compiles_in_its_own_way():
     names = ("product", "donated", "softmax")
     script = Path(pod_programs.__file__).with_name("compiled_by_jax.py")
     asked = [f"{pod_programs.__file__}:{name}" for name in names]
-    command = [sys.executable, script, *asked, "--on", "v5e:2x4", "--mesh", "data=8"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    command = [sys.executable, script, "v5e:2x4", "data=8", *asked]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=600, check=True)
     for name, line in zip(names, done.stdout.splitlines(), strict=True):
         plan, theirs = planned(name), json.loads(line)
         ours = {"argument": "arguments", "temp": "temporaries", "alias": "aliased"}
