@@ -75,11 +75,11 @@ WILD = {
     "no_exit": ("os._exit = os.write = json.dumps = time.sleep = None\n    return 2 * x", "right", ""),
     "forged": (
         'json.JSONEncoder.encode = lambda *_: \'{"status": "ok", "value": {}}\'\n    return 2 * x',
-        *("broken", "replaced something in Python, NumPy or JAX"),
+        *("broken", "did your code replace something in Python, NumPy or JAX?"),
     ),
     "no_errors": (
         "builtins.BaseException = builtins.Exception = None\n    return 1 / 0",
-        *("broken", "replaced something in Python, NumPy or JAX"),
+        *("broken", "did your code replace something in Python, NumPy or JAX?"),
     ),
     "joins": ("jax.distributed.initialize('127.0.0.1:1', 2, 1, initialization_timeout=1)", "wrong", "RuntimeError"),
     "uncached": ("jax.clear_caches()\n    return 2 * x", "right", ""),
