@@ -172,7 +172,7 @@ def _there(at: tuple[int, ...], block: Block, a: np.ndarray, b: np.ndarray) -> t
 
 
 def _written(x: bool | int | float | complex) -> str:
-    return str(x) if isinstance(x, bool) else f"{x:.6g}"
+    return f"{x:.6g}" if isinstance(x, float | complex) else str(x)
 
 
 def scale_of(x: np.ndarray) -> float:

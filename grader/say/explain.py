@@ -21,7 +21,7 @@ from grader.see.values import Nothing, Text, Value
 
 MOST_CALLS = 2  # of one function, that are shown
 # What need not be said where there is more to say.
-OBVIOUS = {f"differs-{kind}" for kind in ("number", "equal", "type", "none", "keys", "length")}
+OBVIOUS = {f"differs-{kind}" for kind in ("equal", "type", "none", "keys", "length")}
 
 
 def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
@@ -167,7 +167,7 @@ def _difference(difference: Difference | PrintedDifference, none: bool, lang: st
         }
         key, values = "placement", {"at": difference.device, **held}
     else:
-        key = {"numbers": "numbers" if difference.at else "number"}.get(difference.kind, difference.kind)
+        key = {"numbers": "numbers" if difference.at else "equal"}.get(difference.kind, difference.kind)
         values = {"at": difference.at, "got": difference.numbers[0], "expected": difference.numbers[1]}
     if key in ("type", "equal") and isinstance(difference.got, Nothing):
         key = "none-here" if none else "none"
@@ -194,6 +194,9 @@ def _beside(difference: Difference, lang: str) -> tuple[str, str]:
         texts = difference.got.text, difference.expected.text
         first = next((n for n, (x, y) in enumerate(zip(*texts, strict=False)) if x != y), min(map(len, texts)))
         a, b = ("… " + repr(t[max(0, first - 20) : first + 60]) for t in texts)
+    if a == b and all(difference.numbers):
+        exact = (f"{difference.at} = {number}".lstrip() for number in difference.numbers)
+        a, b = (show(x, lang, numbers=text) for x, text in zip(both, exact, strict=True))
     if a == b:
         a, b = (f"{text} ({x.kind})" for text, x in zip((a, b), both, strict=True))
     return (a, b) if a != b else (str(both[0])[:300], str(both[1])[:300])
@@ -214,8 +217,6 @@ def _has(traffic: Traffic, lang: str) -> str:
     for transfer in traffic.transfers:
         sort = transfer.op, transfer.bytes
         counted[sort] = counted.get(sort, 0) + (transfer.times or 0)
-    if not counted:
-        return say("budget-no-traffic", lang)
     items = [
         say("budget-item" if n == 1 else "budget-items", lang, op=op, bytes=_bytes(size, lang), times=n)
         for (op, size), n in counted.items()

@@ -148,7 +148,7 @@ def test_work_is_counted_in_a_room_too(tmp_path, kind):
     assert [rows["divided"][name] for name in names] == ["right"] * 3
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert [rows["all"][name] for name in names] == ["wrong"] * 3
-    assert page.count("times its share") == 3
+    assert page.count("times as much as it needs to") == 3
 
 
 @pytest.mark.long

@@ -73,10 +73,7 @@ def test_a_kill_while_saving_loses_nothing(folder):
 def test_a_full_disk_keeps_the_old_record_and_says_so(folder):
     """In a process of its own, of which no file but a pipe is written under the limit."""
     done = subprocess.run([sys.executable, "-c", FULL, folder], cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
-    assert done.stdout == (
-        f"Your new progress could not be written to {folder.name}/.state.json (File too large), so it will be lost "
-        "when this run ends.\n"
-    )
+    assert done.stdout == (f"Your progress could not be saved in {folder.name}/.state.json: File too large.\n")
     assert noted(folder) == OLD
     assert [path.name for path in folder.iterdir()] == [".state.json"]
 
@@ -87,7 +84,7 @@ def test_pytest_says_it_once_and_gives_its_verdicts(root):
     (root / "answers/.state.json").chmod(0o444)
     done = check(root, "-k", "count_to")
     assert "1 passed" in done.text, done.text
-    assert done.text.count("could not be written to answers/.state.json (Permission denied)") == 1, done.text
+    assert done.text.count("could not be saved in answers/.state.json: Permission denied") == 1, done.text
     assert noted(root / "answers") == OLD
 
 
@@ -98,7 +95,7 @@ def test_the_learners_screen_says_it_once(root):
     session = Session(Course(root, "en"), silent(sentences.append), 20, 2)
     session.go("ch90_one.total")
     session.go("ch90_one.double")
-    assert [s.partition(" (")[0].rpartition(" ")[2] for s in sentences] == ["answers/.state.json"]
+    assert [s.partition(":")[0].rpartition(" ")[2] for s in sentences] == ["answers/.state.json"]
 
 
 @pytest.mark.parametrize("torn", ['{"ch90_one.double": {"outc', "", "[]", "\x00" * 40, "[" * 100_000])
@@ -106,12 +103,12 @@ def test_a_torn_record_is_laid_aside_and_said(folder, torn):
     (folder / ".state.json").write_text(torn)
     assert progress.load_state(folder) == {}
     said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
-    assert said.startswith(f"{folder.name}/.state.json") and f"kept as {folder.name}/.state.json.unreadable" in said
+    assert said.startswith(f"{folder.name}/.state.json") and f"renamed to {folder.name}/.state.json.unreadable" in said
     assert (folder / ".state.json.unreadable").read_text() == torn
     assert noted(folder) == {EXERCISE: {"outcome": "right", "answer": "1" * 16}}
     assert progress.save_state(folder, {}, "en") == ""
     (folder / ".state.json").write_text("[")  # once more: the first copy stays
-    assert f"kept as {folder.name}/.state.json.unreadable-2" in progress.save_state(folder, {}, "en")
+    assert f"renamed to {folder.name}/.state.json.unreadable-2" in progress.save_state(folder, {}, "en")
     assert (folder / ".state.json.unreadable").read_text() == torn
 
 

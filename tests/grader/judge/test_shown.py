@@ -21,10 +21,10 @@ def lines(got, expected, lang="en", args=((),) * 9, near=None):
 
 
 def test_none_is_no_missing_return_where_it_may_be_the_answer():
-    assert lines([None, 2], [1, 2])[0].startswith("None is not right here: is a return statement missing")
-    assert lines([None, None], [1, None])[0] == "None can be the answer, but not for these inputs."
-    assert lines([1, 2], [1, None])[0] == "For these inputs, None is expected here."
-    assert lines([None, None], [1, None], "zh-Hans")[0] == "答案可以是 None，但对这组输入不是。"
+    assert lines([None, 2], [1, 2])[0].startswith("None is not right here: does every path")
+    assert lines([None, None], [1, None])[0] == "None is right for some inputs, but not for these."
+    assert lines([1, 2], [1, None])[0] == "None is expected here."
+    assert lines([None, None], [1, None], "zh-Hans")[0] == "对有些输入，答案是 None，但对这组输入不是。"
 
 
 def beside(got, expected):
@@ -56,6 +56,16 @@ def test_what_came_back_and_what_was_expected_are_never_the_same_line():
     assert "[30, 48:53] = [3048 3049 3050 3051 3052]" in numbers[1]
     assert "device 0 holds [14:16, 0:5]" in placed[0] and "device 0 holds [0:2, 0:5]" in placed[1]
     assert "on device 3" in single[0]
+
+
+def test_numbers_that_differ_never_look_the_same():
+    assert lines([np.array([1000000, 5])], [np.array([1000001, 5])])[0] == (
+        "The shape is right, but not all values are: 1000000 instead of 1000001 at [0]."
+    )
+    near = np.array([0.5, 0.30001])
+    assert "f64[2] [1] = 0.30001," in beside(near, np.array([0.5, 0.3]))[0]
+    assert beside(jax.numpy.float32(0.30001), jax.numpy.float32(0.3))[1].startswith("f32[] = 0.3,")
+    assert "'b'" in beside(np.array(["a", "b"]), np.array(["a", "c"]))[0]
 
 
 def test_a_dict_is_shown_in_its_own_order_and_compared_by_its_keys():

@@ -66,7 +66,7 @@ def test_half_as_much_again_is_allowed_and_no_more_and_only_where_it_is_asked_fo
     outcomes = {100: "right", 150: "right", 151: "wrong", 400: "wrong", 50: "right", None: "right"}
     assert {flops: alone(computes(flops), computes(100)).outcome for flops in outcomes} == outcomes
     because = alone(computes(400), computes(100)).because
-    assert "4.0 times its share: 400 FLOPs" in say(because.key, "en", **because.values)
+    assert "4.0 times as much as it needs to: 400 FLOPs" in say(because.key, "en", **because.values)
     assert "4.0 倍" in say(because.key, "zh-Hans", **because.values)
     assert alone(computes(400), computes(100), work=False).outcome == "right"
 
@@ -79,7 +79,7 @@ def test_without_products_what_a_device_reads_and_writes_counts():
     assert {count: alone(moves(count), moves(100)).outcome for count in outcomes} == outcomes
     assert alone(moves(401, flops=1), moves(100, flops=1)).outcome == "right"  # its products count
     because = alone(moves(800), moves(100)).because
-    assert "8.0 times its share: 800 bytes" in say(because.key, "en", **because.values)
+    assert "8.0 times as much as it needs to: 800 bytes" in say(because.key, "en", **because.values)
     assert "8.0 倍" in say(because.key, "zh-Hans", **because.values)
 
 
@@ -118,7 +118,7 @@ def test_copies_that_differ_by_more_than_rounding_are_wrong_before_anything_else
         verdict = alone(drifted, right)
         assert verdict.outcome == outcome
     text = explain(spec_of(), verdict, 20.0, 2.0, "en")
-    assert "at [1] device 0 holds 2 and device 1 holds 2.5" in text
+    assert "at [1], device 0 holds 2 and device 1 holds 2.5" in text
     assert "got       f32[2]" in text
     assert "在 [1] 处，设备 0 上是 2，设备 1 上是 2.5" in explain(spec_of(), verdict, 20.0, 2.0, "zh-Hans")
 

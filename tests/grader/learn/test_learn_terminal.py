@@ -103,7 +103,7 @@ def test_line_by_line_over_a_pipe(root, monkeypatch):
         "environment variables that the checks ignore: ",
         "JAX_DISABLE_JIT",
     )
-    lines.until("0 of 4 solved · ch90_one 0/3\n", "Twice `x`", "h hint · l list", "Not started yet.")
+    lines.until("0 of 4 solved · ch90_one 0/3\n", "Twice `x`", "h hint · l list", "Not finished yet.")
     blanks = (root / "answers/ch90_one.py").read_text(encoding="utf-8")
     assert "def count_to" in blanks
     answer(root, "ch90_one", solved("double", "return x * x", blanks))

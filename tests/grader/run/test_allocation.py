@@ -73,5 +73,5 @@ def test_under_srun_a_wrong_answer_is_told_by_one(root: Path, monkeypatch: pytes
 def test_two_launchers_at_once_are_one_sentence(root: Path):
     two = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1", "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "0"}
     done = run(PYTEST, root, **two)
-    said = "More than one launcher has started this process: Open MPI (process 1 of 2), Slurm (process 0 of 4)."
+    said = "Two launchers disagree about this process: Open MPI (process 1 of 2), Slurm (process 0 of 4)."
     assert done.returncode == 4 and f"ERROR: {said} Start it with only one of them.\n" in done.stderr

@@ -96,10 +96,7 @@ def test_a_mistake_in_another_spelling_is_named_and_explained(root):
     assert "P('x') over 4 devices" in message
     assert "--seed 7" in checked.text
     budget = checked.rows["ch90_one.total"]["message"]
-    assert (
-        "Each device sends 24 bytes (one all-gather of an array of 32 bytes); the budget allows 6 bytes, by all-reduce"
-        in budget
-    )
+    assert "A device sends 24 bytes (one all-gather of an array of 32 bytes); the budget allows 6 bytes, " in budget
     chinese = check(root, "lessons/ch90_one", "--answers=mistaken", "--lang=zh-Hans", "--seed=7")
     assert "写成了平方——你把 x 和自己相乘了。" in chinese.text
     inputs, same, others = (
@@ -107,7 +104,7 @@ def test_a_mistake_in_another_spelling_is_named_and_explained(root):
         for run in (checked, chinese, check(root, "-k", "double", "--answers=mistaken", "--seed", "8"))
     )
     assert inputs == same != others
-    sends = "你的程序让每个设备发送 24 字节（对 32 字节的数组做一次 all-gather）"
+    sends = "一个设备要发送 24 字节（对 32 字节的数组做一次 all-gather）"
     assert f"{sends}；预算是用 all-reduce 发送不超过 6 字节" in chinese.text
 
 

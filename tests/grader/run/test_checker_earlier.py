@@ -124,7 +124,7 @@ RENAMED = "double used to be called {}: your answer is at {}; copy it"
     [
         (OLD, "", RENAMED.format("twice", "answers/ch90_one.py:1")),
         (OLD + BLANKS.read_text(), "", RENAMED.format("twice", "answers/ch90_one.py:1")),
-        (BLANKS.read_text(), "", "Not started yet."),
+        (BLANKS.read_text(), "", "Not finished yet."),
         (
             BLANKS.read_text(),
             "\ndef times_two(x):\n    return 2 * x\n",

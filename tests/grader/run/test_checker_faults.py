@@ -47,7 +47,9 @@ def test_a_fault_of_ours_is_told_as_ours(told, monkeypatch):
     monkeypatch.setattr(checking, "judge", fail)
     outcome, reason, words = judged(seen(2, 3), 2, 3)
     assert (outcome, reason) == ("broken", "own-fault")
-    assert words.startswith("The check itself failed on this answer, which is not your fault; please report it: KeyErr")
+    assert words.startswith(
+        "The checker itself failed on this answer. This is not your fault; please report it: KeyErr"
+    )
     assert "'gone' (test_checker_faults.py:" in words
 
 

@@ -6,7 +6,7 @@ import os
 BAD = {
     "syntax": ("def syntax(x)\n    return 2 * x", "broken", "not valid Python yet: expected"),
     "sleeps": ("time.sleep(1000)", "hung", ": time.sleep(1000)"),
-    "leaves": ("os._exit(0)", "broken", "the Python process (exit code 0)"),
+    "leaves": ("os._exit(0)", "broken", "it was running your code (exit code 0)"),
     "exits": ("sys.exit('bye')", "broken", "ended the program (SystemExit bye)"),
     "crashes": ("os.kill(os.getpid(), 11)", "broken", "crashed or was killed while it was running your code (SIGSEGV)"),
     "prints": ("while True:\n        print('x' * 999)", "broken", "printed more than 10 MB"),
@@ -16,15 +16,15 @@ BAD = {
     ),
     "patched": (
         "jax.jit = None\n    jax.numpy.sum = lambda a: a\n    return 2 * x + jax.numpy.sum(x)",
-        *("wrong", "the first difference is at [0]"),
+        *("wrong", " at [0]."),
     ),
     "unblocks": ("np.asarray = 0\n    return x", "broken", "could not be completed"),
     "shape": ("return (2 * x).sum()", "wrong", "The shape is not right."),
-    "none": ("2 * x", "wrong", "is a return statement missing, or"),
+    "none": ("2 * x", "wrong", "does every path through your function return a value?"),
     "generator": ("yield 2 * x", "wrong", "a generator"),
     "placed": ("return jax.device_put(2 * x, jax.devices()[0])", "wrong", "device 0 holds everything instead of [0:1]"),
     "hosted": ("return 2 * np.asarray(x)", "wrong", "a NumPy array on"),
-    "closes": ("os.closerange(3, 999)\n    return 2.0", "broken", "closed files that it had not opened"),
+    "closes": ("os.closerange(3, 999)\n    return 2.0", "broken", "closed its connection to the checker"),
     "records": ("return np.rec.array([(1, 2.0)])", "wrong", "numpy.ndarray"),
     "subscripts": ("g = (v for v in x)\n    return g[0]", "wrong", "g = <generator object"),
     "times": ("raise RuntimeError('Timed out')", "wrong", "raised RuntimeError: Timed out"),
@@ -32,7 +32,7 @@ BAD = {
     "forks": (
         "if not os.fork():\n        os.setsid()\n        if os.fork():\n            os._exit(0)\n"
         "        time.sleep(1000)\n    return 3 * x",
-        *("wrong", "The shape is right but the numbers are not"),
+        *("wrong", "The shape is right, but not all values are"),
     ),
     "half": ("print(1)\n    raise NotImplementedError('the rest')", "todo", ""),
     "gone": ("", "todo", "has no function gone"),
@@ -64,7 +64,7 @@ WILD = {
     "scribbles": (
         "for fd in range(3, 99):\n        with contextlib.suppress(OSError):\n"
         "            os.write(fd, b'{}\\n')\n    return 2 * x",
-        *("broken", "damaged the result on its way to the check"),
+        *("broken", "damaged on its way to the checker"),
     ),
     "floods": (
         "there = [fd for fd in range(3, 99) if os.path.exists(f'/proc/self/fd/{fd}')]\n    while True:\n"
@@ -75,11 +75,11 @@ WILD = {
     "no_exit": ("os._exit = os.write = json.dumps = time.sleep = None\n    return 2 * x", "right", ""),
     "forged": (
         'json.JSONEncoder.encode = lambda *_: \'{"status": "ok", "value": {}}\'\n    return 2 * x',
-        *("broken", "replaced something in Python, NumPy or JAX"),
+        *("broken", "did your code replace something in Python, NumPy or JAX?"),
     ),
     "no_errors": (
         "builtins.BaseException = builtins.Exception = None\n    return 1 / 0",
-        *("broken", "replaced something in Python, NumPy or JAX"),
+        *("broken", "did your code replace something in Python, NumPy or JAX?"),
     ),
     "joins": ("jax.distributed.initialize('127.0.0.1:1', 2, 1, initialization_timeout=1)", "wrong", "RuntimeError"),
     "uncached": ("jax.clear_caches()\n    return 2 * x", "right", ""),
