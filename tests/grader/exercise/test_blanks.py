@@ -51,7 +51,7 @@ THRICE = EXERCISES[EXERCISES.index("\n\ndef thrice") :]
 CHINESE = (
     '''"""本章的练习。
 
-请在本文件里作答。这个文件是你自己的，你写下的内容不会被覆盖。
+请在本文件里作答。检查不会覆盖你写下的内容。
 """
 
 import jax  # noqa: F401
@@ -76,7 +76,7 @@ IN_CHINESE = [
 ]
 ENGLISH = EXERCISES.replace(
     "Work on your copy, answers/ch95_small.py; this file stays as it is.",
-    "Write your answers here. This file is yours: what you write is never overwritten.",
+    "Write your answers here. The checks never overwrite what you write.",
 )
 for said in IN_CHINESE:
     assert said in ENGLISH
@@ -124,7 +124,7 @@ def test_another_language_changes_what_nobody_has_touched(lessons, path, before,
 
 def test_what_the_learner_wrote_stays_when_the_language_changes(lessons, path):
     blanks.prepare(lessons, path.parent, "en")
-    mine = ENGLISH.replace("    y = x  # a copy\n", "    y = x + x\n").replace("is yours:", "is mine:")
+    mine = ENGLISH.replace("    y = x  # a copy\n", "    y = x + x\n").replace("Write your answers", "My answers are")
     path.write_text(mine + "\n\n# a note\nHELP = 1\n")
     untouched.translate(lessons, path.parent, "zh-Hans")
     assert path.read_text("utf-8") == mine.replace(" (for your answers)", "") + "\n\n# a note\nHELP = 1\n"

@@ -99,7 +99,7 @@ def test_line_by_line_over_a_pipe(root, monkeypatch):
     lines = Lines(root)
     lines.type("1")  # before there is a checker
     lines.until(
-        "Missing from answers/ch90_one.py, and now added at its end: total, count_to",
+        "Missing exercises were added at the end of answers/ch90_one.py: total, count_to",
         "environment variables that the checks ignore: ",
         "JAX_DISABLE_JIT",
     )
@@ -111,13 +111,13 @@ def test_line_by_line_over_a_pipe(root, monkeypatch):
         "wrong  ch90_one/double · Twice · answers/ch90_one.py:7\n  squared — You multiplied x by itself.\n  called  "
     )
     lines.type("h", "what?")
-    lines.until("Hint 1 of 2 for ch90_one/double: What is twice?", "what? is not a command")
+    lines.until("Hint 1 of 2 for ch90_one/double: What is twice?", "what? is neither a command")
     lines.type("s", "no")
     lines.until("Show the solution of double?", "Cancelled.")
     words = root / "lessons/ch90_one/words.toml"
     words.write_text(words.read_text() + "\n")  # the checker is started again
     answer(root, "ch90_one", solved("double", "return 2 * x", blanks))
-    lines.until("right  ch90_one/double", "1 of 4 solved", "Press n to go on to ch90_one/total.")
+    lines.until("right  ch90_one/double", "1 of 4 solved", "Type n to go on to ch90_one/total.")
     lines.type("n", "l", "4")
     lines.until("The sum of `x`", "  1 ch90_one/double · Twice · right", "ch91_pair/everybody · Everybody's\n")
     lines.type("1", "r", "y")
@@ -140,9 +140,9 @@ def test_a_bad_value_is_one_sentence(tmp_path, capsys, monkeypatch):
     copied = "the exercises could not be copied to answers/"
     for arguments, sentence in [
         (["--lang", "fr"], "unknown language fr: choose one of en, zh-Hans, zh-Hant"),
-        (["--memory", "-1"], "--memory -1: a number above 0 is needed"),
+        (["--memory", "-1"], "--memory -1: give a finite number above 0"),
         (["--root", "/nowhere"], "There are no exercises in /nowhere/lessons."),
-        (["--root", str(tmp_path)], f"{copied} (File exists): make sure that it is a folder to which you can write"),
+        (["--root", str(tmp_path)], f"{copied} (File exists): make sure that it is a writable folder"),
     ]:
         assert main(arguments) == 2
         assert capsys.readouterr().err == sentence + "\n"

@@ -154,8 +154,8 @@ def test_options_have_the_values_that_the_help_says(root, monkeypatch):
     [
         (["--answers", "nowhere"], "--answers nowhere: there is no such folder"),
         (["--lang", "fr"], "unknown language fr: choose one of en, zh-Hans, zh-Hant"),
-        (["--limit", "soon"], "--limit soon: a number above 0 is needed"),
-        (["--memory=-1"], "--memory -1: a number above 0 is needed"),
+        (["--limit", "soon"], "--limit soon: give a finite number above 0"),
+        (["--memory=inf"], "--memory inf: give a finite number above 0"),
         (["--seed", "x"], "--seed x: give a whole number, 0 or more"),
         (["--report", "no/where.json"], "--report no/where.json: the folder of that file does not exist"),
         (["--device=gpu"], "--device gpu: choose one of simulated, real"),
@@ -185,7 +185,7 @@ def test_pytest_keeps_its_own_ways(root):
     (root / "part/.hints.json").write_text('{"ch90_one.double": 2}')
     one = check(root, "--answers=part", "-k", "double")
     assert (one.code, [(name, row["hints"]) for name, row in one.rows.items()]) == (0, [("ch90_one.double", 2)])
-    assert "exercises checked here: 1 of 1 solved (4 in all)" in one.text
+    assert "exercises checked here: 1 of 1 solved (4 in the book)" in one.text
     stopped = check(root, "--answers=part", "-x")
     assert list(stopped.rows) == ["ch90_one.double", "ch90_one.total"]
     assert stopped.rows["ch90_one.total"]["message"].startswith("part/ch90_one.py has no function total")

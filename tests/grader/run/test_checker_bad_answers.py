@@ -66,7 +66,7 @@ def expected() -> dict[str, tuple[str, ...]]:
     before, after = SAID.split("{}")
     of |= {f"ch97_ends{n}.only": ("broken", before + words, after) for n, words in enumerate(ENDS.values())}
     return of | {
-        f"ch98_faulty{n}.only": ("broken", "This exercise itself seems to be wrong") for n in range(len(FAULTY))
+        f"ch98_faulty{n}.only": ("broken", "Something is wrong with the exercise itself") for n in range(len(FAULTY))
     }
 
 

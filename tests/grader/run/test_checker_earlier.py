@@ -33,7 +33,7 @@ def test_what_a_chapter_gained_is_todo_and_its_blank_is_added(root):
     answer(root, "ch90_one", MINE)
     checked = check(root, "lessons/ch90_one")
     assert [row["outcome"] for row in checked.rows.values()] == ["right", "todo", "todo"]
-    assert "Missing from answers/ch90_one.py, and now added at its end: total, count_to." in checked.text
+    assert "Missing exercises were added at the end of answers/ch90_one.py: total, count_to." in checked.text
     written = (root / "answers/ch90_one.py").read_text()
     assert written.startswith(MINE + "\n\nfrom jax.sharding import Mesh\n\n\ndef total(x: jax.Array, mesh: Mesh)")
     assert "    # TODO: add.\n    raise NotImplementedError\n\n\ndef count_to" in written

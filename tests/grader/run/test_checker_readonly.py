@@ -36,7 +36,7 @@ def test_without_answers_one_sentence_says_what_cannot_be_written(root):
     code, said = read_only(root, root, "-m", "pytest", "lessons/")
     assert code == 4
     assert said.strip() == "ERROR: the exercises could not be copied to answers/ (Read-only file system): " + (
-        "make sure that it is a folder to which you can write"
+        "make sure that it is a writable folder"
     )
 
 

@@ -65,10 +65,10 @@ def refuses(checked, sentence: str) -> bool:
 
 @pytest.mark.long
 def test_what_cannot_be_is_one_sentence(root: Path):
-    assert refuses(real(root, 1), "JAX finds one CPU device here and nothing else; leave out this option")
-    assert refuses(real(root, 4, JAX_PLATFORMS="rocket"), "JAX cannot start on this machine's devices (")
+    assert refuses(real(root, 1), "JAX finds only one CPU device here; leave out this option")
+    assert refuses(real(root, 4, JAX_PLATFORMS="rocket"), "JAX did not start on this machine's devices (")
     assert refuses(
-        real(root, 4, "-n2"), "the exercises share this machine's devices, so they run one at a time; leave out -n"
+        real(root, 4, "-n2"), "the exercises share this machine's devices, so they must run one at a time; leave out -n"
     )
 
 
