@@ -74,7 +74,7 @@ def _alarms(run: ClassRun) -> list[str]:
         names = _items(f"<code>{_e(path)}</code>" for path in run.changed[:50])
         parts.append(f'<div class="alarm" role="alert"><p><strong>{_e(say("class-changed", lang))}</strong></p>')
         parts.append(f'<ul class="plain">{names}</ul></div>')
-    if run.isolation[0] == "class-isolation-none":
+    if "class-isolation-none" in run.isolation:
         parts.append(f'<div class="open"><p>{_e(say("class-isolation-none", lang))}</p></div>')
     return parts
 

@@ -82,11 +82,12 @@ def _counts(p: Pair) -> list[tuple[str, int, dict[str, Any]]]:
 
 
 def ratio(c: float, near: float) -> str:
-    """Format a factor so that it is easy to read: 3, 1/3, 0.75."""
+    """Format a factor so that it is easy to read: 3, 1/3, 0.75, 1.00002."""
     back = 1 / c
     if abs(c) < 1 and abs(back - round(back)) <= near * abs(back) and abs(back) < 1e6:
         return f"1/{round(back)}" if back > 0 else f"-1/{round(-back)}"
-    return f"{c:.4g}"
+    text = f"{c:.4g}"
+    return f"{c:.8g}" if text in ("1", "-1") else text
 
 
 def off_by_one(p: Pair) -> Message | None:

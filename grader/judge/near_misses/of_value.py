@@ -266,13 +266,18 @@ def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
 
 
 def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> Setting:
-    """Return the number of devices of a case: those of the expected array, the mesh or the arguments, or else all."""
+    """Return the number of devices of a case: those of the expected array, the mesh or the arguments.
+
+    If none of them tells, it is the number that JAX has, or 1 if there is no array: then the numbers may be about
+    devices that do not exist.
+    """
     given = leaves(Tuple(args)).values()
     right = leaves(expected).values() if expected else ()
     meshes = [dict(x.axes) for x in given if isinstance(x, Mesh)]
     counts = [x.count for x in right if isinstance(x, Array)] + [math.prod(m.values()) for m in meshes]
     counts += [x.count for x in given if isinstance(x, Array)]
-    devices = next((c for c in counts if c > 1), spec.devices * spec.processes)
+    arrays = spec.processes > 1 or any(isinstance(x, Array) for x in (*given, *right))
+    devices = next((c for c in counts if c > 1), spec.devices * spec.processes if arrays else 1)
     small = tuple((n, path, x) for n, path, part in trees.arrays_given(args) if (x := part.whole()) is not None)
     return Setting(devices, spec.processes, meshes[0] if meshes else {}, small)
 

@@ -13,6 +13,7 @@ from grader.see.values import (
     Int,
     List,
     Node,
+    Nothing,
     Set,
     Spec,
     Text,
@@ -44,8 +45,9 @@ def other_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
         return None
     if (ids := _devices(got)) is not None and ids == _integers(expected):
         return Message("device-objects")
-    if isinstance(got, Array) and got.partial and not (isinstance(expected, Array) and expected.partial):
-        return Message("not-fetched")
+    if isinstance(got, Array) and got.partial and not isinstance(expected, Nothing):
+        if not (isinstance(expected, Array) and expected.partial):
+            return Message("not-fetched")
     if got.kind == expected.kind:
         return None
     if isinstance(got, Set) and isinstance(expected, Tree) and expected.items:

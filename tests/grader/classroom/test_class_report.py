@@ -63,6 +63,13 @@ def test_fewest_solved_comes_first_with_the_commonest_outcome():
     assert tally.mistakes(made) == [("c.b", "b__m", ["x", "y"]), ("c.a", "a__k", ["z"])]
 
 
+def test_a_part_without_isolation_is_told_first(tmp_path):
+    path, made = tmp_path / "class.html", course({"x": {"ch01_one.a": Outcome("right")}})
+    for about, alarms in ((["class-isolation-bwrap"], 0), (["class-isolation-bwrap", "class-isolation-none"], 1)):
+        write_page(path, ClassRun(made, "/submissions", about, VALUES, [], [], "2026-11-21 12:00"))
+        assert path.read_text(encoding="utf-8").count('<div class="open">') == alarms
+
+
 @pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
 @pytest.mark.parametrize("lang", ["en", pytest.param("zh-Hans", marks=pytest.mark.long)])
 def test_sixty_four_exercises_of_thirty_students_stay_readable(tmp_path, lang):

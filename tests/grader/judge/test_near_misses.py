@@ -74,8 +74,6 @@ KINDS = {
     "shapes": ({"w": RNG.normal(size=(2, 3)), "b": E[3:7, :1]}, {"w": E[:4], "b": E[:, 0]}),
     "other-kind": (0, [0]),
     "one-less": ([0, 1, 2], [1, 2, 3]),
-    "times-devices": (800, 100),
-    "part-devices": (12.5, 100.0),
 }
 
 
@@ -94,6 +92,9 @@ def test_whole_numbers_are_compared_over_all_inputs():
     assert of_values([1, 1], [6, 10]) is None  # every number is a multiple of 1
     assert of_values([24, 40], [3, 5], (MESH,)) == Message("times-devices", {"n": 8})
     assert of_values([24, 40], [3, 5], (GRID,)) == Message("times-devices", {"n": 8})
+    assert of_values([800], [100], (MESH,)) == Message("times-devices", {"n": 8})
+    assert of_values([12.5], [100.0], (E,)) == Message("part-devices", {"n": 8})
+    assert of_values([24, 40], [3, 5], (16,)) == Message("times", {"c": "8"})  # no array: 8 devices of which machine?
     assert of_values([3, 6], [5, 10]) == Message("times", {"c": "0.6"})
     assert of_values([3, 7], [5, 9]) is None
     assert of_values([5, 9], [4, 8]) == Message("one-more")
@@ -145,6 +146,9 @@ def test_what_holds_for_every_input_comes_first():
     assert both and both.key == "reversed"
     # and what holds for one alone is not said
     assert of_values([first * 3, mixed(second, [])], [first, second]) is None
+    assert of_values([E.astype(float) * 1.00004], [E.astype(float)]) == Message(
+        "times", {"c": "1.00004"}
+    )  # not 1 times
     # a mean for a sum: one factor in each case, 1/16 here and 1/8 there, is not a factor of each part
     assert of_values([E / 16, E[:8] / 8], [E, E[:8]]) == Message("times", {"c": "1/16"})
 

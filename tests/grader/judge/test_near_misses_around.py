@@ -8,12 +8,13 @@ from checker_runs import answer, check, lesson, project
 from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows, spec_of
 
 from grader.exercise.spec import Budget
-from grader.judge.near_misses import near_miss, placements
+from grader.judge.near_misses import near_miss, placements, trees
 from grader.judge.verdict import Verdict
 from grader.messages import MESSAGES, Message, read_texts
 from grader.say.explain import near_words
 from grader.see.array_values import Array, Placement
 from grader.see.observation import Failure, Traffic, Transfer
+from grader.see.values import Float, Nothing
 
 PLACES = {
     "host-copy": (E, rows(E)),
@@ -127,6 +128,10 @@ def test_processes_beside_one_another():
     assert of([1.25, 1.25, 2.0], [1.25] * 3) == Message("right-in-some", {"processes": (0, 1)})
     assert of([1.25, 2.125], [17.0, 17.0]) == Message("processes-differ")
     assert of([7.5, 7.5], [3.75, 3.75]) == Message("times-processes", {"n": 2})
+    # of an array over all processes, the rest of which is elsewhere
+    over_all = Array("float32", (4,), jax=True, partial=True, placement=Placement(4, False, ((0, ((0, 4),)),)))
+    assert trees.other_kind(over_all, Float(1.5), 1e-5) == Message("not-fetched")
+    assert trees.other_kind(over_all, Nothing(), 1e-5) is None
 
 
 def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
@@ -199,7 +204,7 @@ def test_a_learner_reads_it(tmp_path):
         "ch96_left.shown": "",
         "ch96_left.hosted": left,
         "ch96_left.branches": left,
-        "ch96_left.pieces": "moves the pieces to the devices one by one",
+        "ch96_left.pieces": "moves arrays to single devices one by one",
     }.items():
         assert rows[name]["outcome"] == ("wrong" if words else "right") and words in rows[name]["message"], rows[name]
         assert rows[name]["mistake"] is None
