@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Sequence
 
 from grader.exercise.spec import Budget
 from grader.messages import Message, number
@@ -30,10 +29,12 @@ def placement(got: Value | None, expected: Value | None) -> Message | None:
         return None  # which device holds what is shown below
     if a == b:
         return Message("device-order")
-    if sorted(a) == sorted(b):
-        axes, right_axes = _axes(a), _axes(b)
-        return Message("split-along", {"axes": axes, "right": right_axes}) if axes != right_axes else None
+    axes, right_axes = ([axis for axis, n in enumerate(pieces) if n > 1] for pieces in (a, b))
+    if sorted(a) == sorted(b) and len(axes) == 1:
+        return Message("split-along", {"axis": axes[0], "right": right_axes[0]})
     pieces, asked = math.prod(a), math.prod(b)
+    if pieces == asked:
+        return None  # the layouts, which are shown below, say it better
     return Message("fewer-pieces" if pieces < asked else "more-pieces", {"got": pieces, "expected": asked})
 
 
@@ -43,13 +44,9 @@ def cuts(x: Array) -> list[int]:
     return [len(set(of_axis)) or 1 for of_axis in starts]
 
 
-def _axes(pieces: Sequence[int]) -> str:
-    return ", ".join(str(axis) for axis, n in enumerate(pieces) if n > 1)
-
-
 def printed(got: str, expected: str) -> Message | None:
     """Diagnose a wrong text that one process printed."""
-    numbers, right = (re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", text) for text in (got, expected))
+    numbers, right = (re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d{1,3})?", text) for text in (got, expected))
     if not right:
         return None
     if len(numbers) == len(right) and all(_rounded(x, y) for x, y in zip(numbers, right, strict=True)):
@@ -59,8 +56,15 @@ def printed(got: str, expected: str) -> Message | None:
 
 
 def _rounded(x: str, y: str) -> bool:
-    digits = min(len(t.partition(".")[2]) for t in (x, y))
-    return abs(float(x) - float(y)) <= 1.01 * 10.0**-digits
+    """Return whether two numbers are equal, or one is the other rounded to fewer digits."""
+    a, b = _last_digit(x), _last_digit(y)
+    return abs(float(x) - float(y)) <= (0.0 if a == b else float(f"0.51e{max(a, b)}"))
+
+
+def _last_digit(number: str) -> int:
+    """Return the power of ten of the last digit: -2 for 3.25, -7 for 3.25e-05."""
+    digits, _, exponent = number.partition("e")
+    return int(exponent or 0) - len(digits.partition(".")[2])
 
 
 def budget(traffic: Traffic, limit: Budget, solution: Traffic) -> Message | None:

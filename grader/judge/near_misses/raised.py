@@ -62,7 +62,7 @@ USUAL = [
     ("scalar-of-many", r"Only scalar arrays can be converted|only (length-1|0-dimensional|size-1) arrays"),
     ("removed", r"(?s)^AttributeError: (module 'jax|jax\.)|^AttributeError:.*(is|been) deprecated"
                 r"|^ImportError:.*from 'jax|^ModuleNotFoundError:.*'jax\."),
-    ("no-attribute", r"^AttributeError"),
+    ("no-attribute", r"^AttributeError.*has no attribute"),
     ("dimensions", r"Too many indices|too many indices|is out of bounds for array of dimension"),
     ("index", r"^IndexError: (?!pop|Replacement)"),
 ]  # fmt: skip

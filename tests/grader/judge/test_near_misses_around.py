@@ -31,9 +31,12 @@ PLACES = {
 
 
 PRINTED = {
-    "printed-digits": ("mean 3.2512\n", "mean 3.25\n"),
-    "printed-numbers": ("mean 4.7500\n", "mean 3.2500\n"),
-    None: ("hello\n", ""),
+    ("mean 3.2512\n", "mean 3.25\n"): "printed-digits",
+    ("loss 1.24e-05\n", "loss: 1.2e-05\n"): "printed-digits",
+    ("mean 4.7500\n", "mean 3.2500\n"): "printed-numbers",
+    ("3 devices\n", "4 devices\n"): "printed-numbers",
+    ("loss 1e-05\n", "loss 3e-05\n"): "printed-numbers",
+    ("hello\n", ""): None,
 }
 
 
@@ -41,7 +44,9 @@ def test_right_values_in_the_wrong_place_and_what_is_printed():
     for key, (got, expected) in PLACES.items():
         found = of_values([got], [expected], compare=("value", "placement"))
         assert found and found.key == key
-    for key, (got, expected) in PRINTED.items():
+    got, expected = (rows(E[:, :4], GRID, spec) for spec in ((("x", "y"),), ("x", "y")))
+    assert of_values([got], [expected], compare=("value", "placement")) is None  # as many blocks, of a different shape
+    for (got, expected), key in PRINTED.items():
         found = diagnosis([[case(printed=got)]], [[case(printed=expected)]], compare=("value", "printed"))
         assert (found.key if found else None) == key
 
@@ -107,6 +112,8 @@ def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
     assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == Message("names-swapped", {"keys": ("0", "1")})
     wide = of((E.astype(np.float64), E > 0), (E, E > 0))
     assert wide == Message("dtype", {"got": "float64", "expected": "float32"})
+    rounded = of(np.array([1, 3, 7], jax.numpy.int4), np.float32([1.02, 3.01, 7.01]))
+    assert rounded and rounded.key != "dtype"  # 1 is not 1.02
     assert of((E > 0, E), (E, E > 0)) == Message("elements-order")
     # the elements of one part are in another order only where all else is right
     right = ((16, 1), "x", (4, 2))

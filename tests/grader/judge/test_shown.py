@@ -85,7 +85,7 @@ def test_the_smallest_of_the_wrong_cases_is_shown_and_an_odd_error_is_not():
 
 def test_beside_a_call_that_is_wrong_stands_the_smallest_that_is_right():
     said = lines([5, 7, 2], [5, 7, 4], args=[([1, 2, 3],), ([1, 2],), ([1, 2, 3, 4],)], near=Path())
-    assert said[0].startswith("The answer is right for 2 of the 3 inputs tried")
+    assert said[0].startswith("The result is right for 2 of the 3 inputs tried")
     assert said[-1] == "right on  f([1, 2])"
     assert not any(line.startswith("right on") for line in lines([9, 9], [5, 7], args=[([1],), ([2],)], near=Path()))
 

@@ -200,6 +200,7 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
         assert explained(*text.split(": ", 1)) == Message(f"error-{key}")
     assert explained("ValueError", "no PartitionSpec gives this picture") is None  # the answer's own
     assert explained("IndexError", "pop from empty list") is None
+    assert explained("AttributeError", "property 'shape' of 'ArrayImpl' object has no setter") is None
     known = [key for key, _ in USUAL]
     assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
     said = {f"error-{key}" for key in [*known, "permutation-beyond", "name-import"]}  # those two are tried below
