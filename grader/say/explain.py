@@ -185,6 +185,9 @@ def _beside(difference: Difference, lang: str) -> tuple[str, str]:
         a, b = (show(x, lang, numbers=shown.around(x, difference.at)) for x in both)
     else:
         a, b = (show(x, lang) for x in both)
+    if a == b and difference.numbers[0] != difference.numbers[1]:  # which show the same in four digits
+        told = (f"{difference.at} = {number}".strip() for number in difference.numbers)
+        a, b = (show(x, lang, numbers=text) for x, text in zip(both, told, strict=True))
     if a == b and difference.device is not None:
         a, b = (
             f"{t} · {say('on-device', lang, device=difference.device, held=_held(x, difference.device, lang))}"

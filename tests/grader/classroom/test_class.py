@@ -60,7 +60,7 @@ def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("")
     for options, words in [
         (["nowhere"], "there is no such folder"),
-        (["file"], "is a file"),
+        (["file"], "is not a folder"),
         (["empty"], "contains no student's folder"),
         (["class", "--out", "class/report"], "must not be among the submissions"),
         (["class", "--out", "file/report"], "nothing can be written there"),

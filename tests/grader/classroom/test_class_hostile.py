@@ -243,7 +243,7 @@ def test_files_count_as_memory(tmp_path, kind):
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
-    assert "The kernel refuses answers the following" in page
+    assert "The kernel does not let an answer use the following" in page
 
 
 def test_no_two_rooms_have_one_user(tmp_path, monkeypatch):

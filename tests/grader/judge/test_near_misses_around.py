@@ -1,6 +1,7 @@
 """Right values in the wrong place, printed or sent otherwise, in several processes; and near misses from end to end."""
 
 import re
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -8,12 +9,12 @@ from checker_runs import answer, check, lesson, project
 from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows, spec_of
 
 from grader.exercise.spec import Budget
-from grader.judge.near_misses import near_miss, placements, trees
+from grader.judge.near_misses import near_miss, per_process, placements, trees
 from grader.judge.verdict import Verdict
 from grader.messages import MESSAGES, Message, read_texts
 from grader.say.explain import near_words
-from grader.see.array_values import Array, Placement
-from grader.see.observation import Failure, Traffic, Transfer
+from grader.see.array_values import Array, Block, Placement
+from grader.see.observation import Failure, Observation, Traffic, Transfer
 from grader.see.values import Float, Nothing
 
 PLACES = {
@@ -139,6 +140,8 @@ def test_processes_beside_one_another():
     over_all = Array("float32", (4,), jax=True, partial=True, placement=Placement(4, False, ((0, ((0, 4),)),)))
     assert trees.other_kind(over_all, Float(1.5), 1e-5) == Message("not-fetched")
     assert trees.other_kind(over_all, Nothing(), 1e-5) is None
+    held = [replace(over_all, blocks=(Block(((n, n + 1),), text),)) for n, text in enumerate(("AAAAAA==", "AACAPw=="))]
+    assert per_process.apart([Observation((), x) for x in held], [case(), case()], "", 1e-5) is None
 
 
 def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():

@@ -48,9 +48,12 @@ def test_what_came_back_and_what_was_expected_are_never_the_same_line():
             ("a" * 300 + "b" + "c" * 300, "a" * 300 + "d" + "c" * 300),
             ([1, 2.0], [1, 2]),
             (mesh(DEVICES[:2]), mesh(DEVICES[1:3])),
+            (np.float32([1, 15360.5]), np.float32([1, 15361])),
+            (np.array(15360.5), np.array(15361.0)),
         )
     ]
     assert all(mine != right for mine, right in shown_of)
+    assert [pair[0].partition(",")[0] for pair in shown_of[-2:]] == ["f32[2] [1] = 15360.5", "f64[] = 15360.5"]
     numbers, placed, single = shown_of[:3]  # where they differ, and which devices
     assert "[30, 48:53] = [3048 3049 7 3051 3052]" in numbers[0]
     assert "[30, 48:53] = [3048 3049 3050 3051 3052]" in numbers[1]

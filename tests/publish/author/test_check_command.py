@@ -60,7 +60,7 @@ def test_each_answer_with_another_verdict_than_its_name_says_is_a_line(chapter):
         "lessons/ch95_small/mistakes.py twice__power: does the same as twice__squared in every case",
         "lessons/ch95_small/mistakes.py twice__added: is right, not wrong and called twice__added",
         "lessons/ch95_small/mistakes.py twice__power: is wrong and called twice__squared, not wrong and called ",
-        f"{OTHER_ANSWERS} twice__right: is wrong without a name, not right: The value is 1.5 times",
+        f"{OTHER_ANSWERS} twice__right: is wrong without a name, not right: The value is 1.5 × the right one.",
         f"{OTHER_ANSWERS} twice__added: is right, not wrong and called twice__added",
         f"{OTHER_ANSWERS} twice__power: is wrong without a name, not wrong and called twice__power: ",
         f"{OTHER_ANSWERS} twice__halved: is wrong without a name, not wrong and called twice__halved: ",
