@@ -70,6 +70,13 @@ def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) ->
                 raise ReplicasDiffer(f"{what}: {here} holds different values from {other}")
 
 
+def has_copies(tree: Any) -> bool:
+    """Return whether several devices should hold the same part of an array in `tree`."""
+    arrays = [leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array)]
+    parts = [[_text(i, x.shape) for i in x.sharding.devices_indices_map(x.shape).values()] for x in arrays]
+    return any(len(set(of)) < len(of) for of in parts)
+
+
 def _holder(process: int, device: int) -> str:
     return f"process {process} (device {device})"
 

@@ -82,7 +82,7 @@ def _cause(first: Member, members: list[Member]) -> str:
     if not _is_consequence(first):
         return ""
     if frozen := [m for m in members if m.suspended()]:
-        return f", because process {frozen[0].index} is suspended (SIGSTOP)"
+        return f", because process {frozen[0].index} is {frozen[0].suspended()}"
     # Half a second, since the other's error may come before we see the process itself gone.
     gone = [m for m in members if not m.failed and not m.working and m.left_at < first.left_at + 0.5]
     return f", after process {gone[0].index} had finished" if gone else ""
@@ -100,9 +100,10 @@ def _state(member: Member, tense: str = "is") -> str:
     """Describe what a process does at this moment: "process 0 is waiting in `y.block_until_ready()` (step.py:14)"."""
     name = f"process {member.index}"
     if not member.working:
-        return f"{name} has {'failed' if member.failed else 'finished'}"
-    if member.suspended():
-        return f"{name} {tense} suspended (SIGSTOP)"
+        finished = "finished, but does not exit" if member.running else "finished"
+        return f"{name} has {'failed' if member.failed else finished}"
+    if how := member.suspended():
+        return f"{name} {tense} {how}"
     doing = f"{name} {tense} {'waiting' if member.hung or member.idle_for() > 1 else 'busy'}"
     if not (where := member.where()):
         return doing

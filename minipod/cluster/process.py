@@ -58,6 +58,7 @@ class Member:
     _kept: int = 0
     _replaced: bool = False  # whether the last line kept is to be replaced by the next
     _partial: bool = False  # whether it goes on
+    _ended_here: bool = False  # ended by us, not by itself
     _noisy: bool = False  # whether the last native line was noise
     _lines: dict[str, Lines] = field(default_factory=dict)
     _asked_at: float | None = None  # when `hangs` last asked for its stack; None: not yet, or nobody could answer
@@ -87,7 +88,7 @@ class Member:
     def code(self) -> int:
         """Return the exit code, first by the program's own report, or minus a signal; -9 while the process runs."""
         own = self.report.get("done")
-        if own or (own == 0 and self.popen.returncode in (-signal.SIGKILL, -ASK)):
+        if own or (own == 0 and (self._ended_here or self.popen.returncode == -ASK)):
             # pyrefly: ignore[bad-return]
             return own
         return self.popen.returncode if self.popen.returncode is not None else -signal.SIGKILL
@@ -111,9 +112,9 @@ class Member:
             return True
         return False
 
-    def suspended(self) -> bool:
-        """Return whether the program is stopped (SIGSTOP)."""
-        return "pid" in self.report and suspended(self.report["pid"])
+    def suspended(self) -> str:
+        """Return how the program is stopped, as `minipod.processes.hang.suspended`; "" if it is not."""
+        return suspended(self.report["pid"]) if "pid" in self.report else ""
 
     def idle_for(self) -> float:
         """Return the seconds since the process, or one that it started, was last seen working; call this often."""
@@ -144,6 +145,7 @@ class Member:
 
     def stop(self) -> None:
         """Stop the program (SIGSTOP) without ending it."""
+        self._ended_here = self.running
         if self.running and "pid" in self.report:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.report["pid"], signal.SIGSTOP)

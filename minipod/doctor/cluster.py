@@ -175,7 +175,7 @@ def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[in
         _listen(lines, steps)
         time.sleep(0.05)
     steps[0] |= {"stopped": part.stopped(), "words": part.last_line()}
-    stuck = {p: "is stopped (SIGSTOP)" for p, each in steps.items() if each.get("stopped")}
+    stuck = {p: f"is {each['stopped']}" for p, each in steps.items() if each.get("stopped")}
     silent = [p for p, each in steps.items() if "stopped" not in each and p not in ended]
     stuck |= dict.fromkeys(silent, f"did not answer within {GRACE:g} s: it may be stopped, or its host may be gone")
     late = {p: each for p, each in steps.items() if "pace" not in each}

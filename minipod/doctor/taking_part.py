@@ -95,8 +95,8 @@ class Part:
         text = os.pread(self._errors.fileno(), 1 << 16, max(0, size - (1 << 16))).decode(errors="replace")
         return text.strip().rpartition("\n")[2][:300]
 
-    def stopped(self) -> bool:
-        """Return whether JAX's part is stopped (SIGSTOP)."""
+    def stopped(self) -> str:
+        """Return how JAX's part is stopped, as `minipod.processes.hang.suspended`; "" if it is not."""
         return suspended(self.program.pid)
 
     def end(self) -> None:

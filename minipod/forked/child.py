@@ -24,6 +24,7 @@ _kept: list[Any] = []  # pytest's replaced streams: closing them would write the
 def serve(function: Callable[[], Any], pipe: int, out: int, files: bool, *cluster: Any) -> NoReturn:
     """Do everything that the child does, and never return. files: whether the parent's files stay open."""
     send, encode, sleep, leave = json_lines.send, json_lines.encode, time.sleep, os._exit  # before they are replaced
+    own_pid, pid = os.getpid(), os.getpid
     code = SPOILT
     try:
         try:
@@ -42,6 +43,8 @@ def serve(function: Callable[[], Any], pipe: int, out: int, files: bool, *cluste
             sys.stderr.flush()
         except BaseException:
             pass  # the function may have put anything there
+        if pid() != own_pid:
+            leave(code)  # a process that the function forked, and that has come back from it
         try:
             send(pipe, line)
             code = 0

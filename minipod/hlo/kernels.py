@@ -60,6 +60,13 @@ def kernel(line: Instruction) -> Kernel | None:
     return Kernel(name, flops, moved, sent)
 
 
+def with_side_effects(line: Instruction) -> str:
+    """Return the name of a library's function with side effects that `line` calls; "" for kernels and callbacks."""
+    target = line.attributes.get("custom_call_target", "").strip('"')
+    effects = line.attributes.get("custom_call_has_side_effect") == "true"
+    return target if effects and target not in TARGETS and "_python_" not in target else ""
+
+
 def _softmax(line: Instruction, name: str) -> Kernel | None:
     """Read the compiler's own kernel, softmax of scores […, q, k] times values […, k, d]; None for other kernels."""
     tiling = _TILING.search(line.attributes.get("frontend_attributes", ""))

@@ -76,11 +76,12 @@ def used_by_computation(pid: int, others: set[int]) -> float:
     return 0.0
 
 
-def suspended(pid: int) -> bool:
-    """Return whether the process is stopped (SIGSTOP) or traced."""
+def suspended(pid: int) -> str:
+    """Return "suspended (SIGSTOP)" for a stopped process, "stopped by a debugger" for a traced one, otherwise ""."""
+    stops = {psutil.STATUS_STOPPED: "suspended (SIGSTOP)", psutil.STATUS_TRACING_STOP: "stopped by a debugger"}
     with contextlib.suppress(psutil.Error):
-        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
-    return False
+        return stops.get(psutil.Process(pid).status(), "")
+    return ""
 
 
 def stands_in_jax(pid: int, stack: list[Frame], source: str) -> bool:

@@ -30,21 +30,28 @@ def assert_traffic(
     only        a set such as {"all-reduce"}; if it is empty, nothing at all may be sent
     along       count only collectives along this mesh axis, and those whose axes are unknown
     mesh        needed if the arguments have none
+
+    Raises ValueError if no budget could fail: for a program on one device and an axis that the mesh does not have; also
+    for a custom call that may send.
     """
     __tracebackhide__ = True
     from minipod import traffic
 
     _some(sent=sent, most=most, only=only)
+    only = {only} if isinstance(only, str) else only
     bill = traffic.of(function, *args, mesh=mesh)
+    _can_send(bill, along)
     counted_here = [c for c in bill if along is None or c.axes is None or along in c.axes]
-    total, wrong = traffic.total(counted_here), []
-    unknown = " or unknown axes" if any(c.axes is None for c in counted_here) else ""
-    across = f" along {along}{unknown}" if along else ""
-    sends = f"each device sends {counted(total, 'byte')}{across}"
-    if sent is not None and total != sent:
-        wrong.append(f"{sends}, not {sent:,}")
-    if most is not None and total > most:
-        wrong.append(f"{sends}, more than {most:,}")
+    wrong: list[str] = []
+    if sent is not None or most is not None:
+        total = traffic.total(counted_here)
+        unknown = " or unknown axes" if any(c.axes is None for c in counted_here) else ""
+        across = f" along {along}{unknown}" if along else ""
+        sends = f"each device sends {counted(total, 'byte')}{across}"
+        if sent is not None and total != sent:
+            wrong.append(f"{sends}, not {sent:,}")
+        if most is not None and total > most:
+            wrong.append(f"{sends}, more than {most:,}")
     if only is not None and (others := {c.op for c in counted_here} - set(only)):
         wrong.append(f"found {', '.join(sorted(others))}, but {_allowed(only)}")
     if wrong:
@@ -94,7 +101,10 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
     from minipod.hlo.work import work
 
     _some(flops=flops, most=most)
-    count = sum(work(text.parse(_compiled(function, args).as_text() or "")).flops.values())
+    found = work(text.parse(_compiled(function, args).as_text() or ""))
+    if found.unseen:
+        raise ValueError(f"the FLOPs of {', '.join(found.unseen)} are unknown: its author states no cost")
+    count = sum(found.flops.values())
     if flops is not None and count != flops:
         pytest.fail(f"each device does {count:,} FLOPs, not {flops:,}{_times(count, flops)}")
     if most is not None and count > most:
@@ -104,11 +114,14 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
     """Fail unless the copies of arrays in `tree` that should be equal are equal, bit for bit.
 
-    Every process of the cluster must call this. JAX itself does not check the copies; see `minipod.replicas`.
+    Every process of the cluster must call this. JAX itself does not check the copies; see `minipod.replicas`. Raises
+    ValueError if no array has copies.
     """
     __tracebackhide__ = True
-    from minipod.replicas import ReplicasDiffer, same_replicas
+    from minipod.replicas import ReplicasDiffer, has_copies, same_replicas
 
+    if not has_copies(tree):
+        raise ValueError(f"nothing to compare in {name}: no array has copies on several devices")
     try:
         same_replicas(tree, name)
         return
@@ -129,6 +142,25 @@ def _some(**budgets: Any) -> None:
     *first, last = budgets
     if all(value is None for value in budgets.values()):
         raise ValueError(f"nothing to compare with: give {', '.join(first)} or {last}")
+    if nan := [name for name, value in budgets.items() if value != value]:  # noqa: PLR0124
+        raise ValueError(f"{nan[0]} is not a number")
+
+
+def _can_send(bill: Any, along: str | None) -> None:
+    """Raise ValueError if what a program sends cannot be known, or is nothing whatever the program does."""
+    __tracebackhide__ = True
+    import jax
+
+    if bill.calls:
+        raise ValueError(f"the bytes that the custom call {bill.calls[0]} sends cannot be counted")
+    if bill.devices == 1 and (bill.axes is None or jax.device_count() == 1):
+        raise ValueError(
+            "this program runs on one device, so it sends nothing: give its arguments a sharding over several devices, "
+            "or mark the test with devices(n)"
+        )
+    if along is not None and along not in (bill.axes or ()):
+        has = f"the mesh has the axes {', '.join(bill.axes)}" if bill.axes else "no mesh is known: give mesh"
+        raise ValueError(f"along={along!r}: {has}")
 
 
 def _allowed(only: Collection[str]) -> str:

@@ -24,7 +24,7 @@ _note: list[Path] = []
 
 
 def arm(faults: list[Fault], note: Path) -> None:
-    """Prepare this process's faults. note: a file that exists afterwards if one has struck."""
+    """Prepare this process's faults. note: a file that exists afterwards if one has killed or stopped it."""
     _armed[:] = faults
     _note[:] = [note]
 
@@ -33,10 +33,13 @@ def reach(step: int) -> None:
     """Mark the beginning of `step` in a loop; the test's marker `fault(kind, process, step)` strikes here."""
     for fault in [fault for fault in _armed if fault.step == step]:
         _armed.remove(fault)
-        _note[0].touch()
-        if fault.kind == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        elif fault.kind == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
-        else:
+        if fault.kind == "delay":
             time.sleep(fault.seconds)
+        else:
+            _note[0].touch()
+            os.kill(os.getpid(), signal.SIGKILL if fault.kind == "kill" else signal.SIGSTOP)
+
+
+def missed() -> list[Fault]:
+    """Return the faults that have not struck."""
+    return [*_armed]

@@ -113,7 +113,8 @@ def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> d
     except Exception as error:  # a test's own errors are in its reports: this is a plug-in's or a conftest.py's
         error.add_note(_where_raised(error))
         raise
-    outcome = {"reports": reports, "warnings": [_warning(each) for each in heard.warnings]}
+    missed = [fault.step for fault in faults.missed()]
+    outcome = {"reports": reports, "warnings": [_warning(each) for each in heard.warnings], "missed": missed}
     return json.loads(json.dumps(outcome, default=str))  # a property may be anything: JUnit's file has str() of it
 
 

@@ -85,6 +85,9 @@ def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
     made = [make(config=item.config, data=data) for data in result.value["reports"]]
     if not any(type(report) is pytest.TestReport for report in made):
         return [failed(item, "sent no report of the test: a plug-in or a conftest.py has probably intercepted it")]
+    if (missed := result.value["missed"]) and all(each.passed for each in made):
+        why = f"passed, but never called reach({missed[0]!r}), so its fault did not strike"
+        return [failed(item, why, result.seconds)]
     subtests = sum(report.failed for report in made if type(report) is not pytest.TestReport)
     for report in made:  # JSON made lists of tuples
         report.location = tuple(report.location)

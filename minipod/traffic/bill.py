@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from minipod.hlo import between_slices, text
 from minipod.hlo.collectives import collectives
-from minipod.hlo.kernels import HOST, kernel
+from minipod.hlo.kernels import HOST, kernel, with_side_effects
 from minipod.hlo.ops import OPS, Branch, Collective, plain_number, ring_bytes
 from minipod.ranges import counted
 from minipod.tables import Table
@@ -41,10 +41,15 @@ class Bill(list[Collective]):
     compiled_for: the kind of machine for which the program was compiled, "CPU", "TPU" or "GPU"; empty if that is not
     known, and for slices of this list. A different compiler's program may send different bytes for the same function.
     kernels: whether the program calls custom kernels, which may send bytes that are not counted.
+    calls: names of the custom calls with side effects, such as those of an MPI library, which may do so, too.
+    devices: number of devices that run the program. axes: names of the mesh's axes; None without a mesh.
     """
 
     compiled_for: str = ""
     kernels: bool = False
+    calls: tuple[str, ...] = ()
+    devices: int = 1
+    axes: tuple[str, ...] | None = None
 
 
 def read(hlo_text: str, mesh: Any = None) -> Bill:
@@ -71,8 +76,10 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
         )
     bill = Bill(collectives(program, shape, numbers=order))
     bill.compiled_for = "TPU" if _TILED.search(hlo_text) else _kind(mesh)
-    every = (kernel(line) for computation in program.computations.values() for line in computation.values())
-    bill.kernels = any(each is not None and each.name != HOST for each in every)
+    lines = [line for computation in program.computations.values() for line in computation.values()]
+    bill.kernels = any((this := kernel(line)) is not None and this.name != HOST for line in lines)
+    bill.calls = tuple(sorted({called for line in lines if (called := with_side_effects(line))}))
+    bill.devices, bill.axes = devices, None if shape is None else tuple(shape)
     return bill
 
 
@@ -175,11 +182,11 @@ def table(collectives: Sequence[Collective]) -> Table:
 
     The columns are: operation, with the number of its branch if it is in one; axes of the mesh, or groups if they are
     unknown; bytes of the array; times; bytes that a device sends in all these times. Below the rows is the sum of the
-    last column, for which kind of machine the program was compiled, and whether kernels may send more, if a `Bill`
-    knows it.
+    last column, for which kind of machine the program was compiled, and what else may send, if a `Bill` knows it.
     """
     kind = getattr(collectives, "compiled_for", "")
-    parts = [f"compiled for {kind}"] * bool(kind) + ["not counting kernels"] * getattr(collectives, "kernels", False)
+    uncounted = ["kernels"] * getattr(collectives, "kernels", False) + [*getattr(collectives, "calls", ())]
+    parts = [f"compiled for {kind}"] * bool(kind) + [f"not counting {', '.join(uncounted)}"] * bool(uncounted)
     whose = f" ({', '.join(parts)})" if parts else ""
     rows = []
     for c in merged(collectives):

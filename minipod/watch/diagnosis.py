@@ -89,8 +89,8 @@ def _lost(b: Beat) -> tuple[str, str] | None:
     if b.silent >= MISSED * b.every and b.namespace and b.namespace == identity.namespace():
         if not identity.exists(b.pid, b.started):
             return "gone", "ended without a message (killed?)"
-        if suspended(b.pid):
-            return "silent", "suspended (SIGSTOP)"
+        if how := suspended(b.pid):
+            return "silent", how
     if b.silent >= SILENT * b.every:
         return "silent", f"silent for {b.silent:.0f} s: perhaps stopped, killed, or cut off from this disk"
     return None

@@ -108,6 +108,13 @@ time.sleep(900 + me)
     assert done.where()._repr_html_().count("<section") == 3
 
 
+def test_a_program_that_does_not_exit_or_is_killed_as_it_exits_has_not_succeeded(marker: str):
+    done = run("import threading, time\nthreading.Thread(target=time.sleep, args=(900,)).start()", processes=1, limit=3)
+    assert done.first_failure == "still running after 3 s: process 0 has finished, but does not exit"
+    done = run("import atexit, os\natexit.register(os.kill, os.getpid(), 9)", processes=1)
+    assert (done.first_failure, done.codes) == ("process 0 was killed by SIGKILL", [-9])
+
+
 def test_with_a_collective_timeout_the_program_gets_the_error_and_the_cause_is_named(marker: str):
     for seconds in (2, 8, 32):  # on a busy machine the first steps may take longer than the first of these
         done = run(STEPS, "leave", "1", collective_timeout=seconds, limit=600)

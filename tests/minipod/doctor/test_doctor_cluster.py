@@ -129,7 +129,7 @@ def test_stopped_processes_are_named_before_one_whose_jax_ended_and_that_one_bef
         part = mock.Mock(stopped=lambda: steps[0]["stopped"], last_line=lambda: "")
         return doctor._failures(part, Gathered(2, "Slurm", "here:1", steps=dict(enumerate(steps)), limit=9.0), {})
 
-    assert failures(slow | {"stopped": True}, ended) == {0: "is stopped (SIGSTOP)"}
+    assert failures(slow | {"stopped": "suspended (SIGSTOP)"}, ended) == {0: "is suspended (SIGSTOP)"}
     assert failures(slow, ended) == {1: "ended while finding its devices: no such network"}
     assert failures(slow, slow) == dict.fromkeys((0, 1), "was still making its first sums after 9 s")
     assert failures(slow, slow | {"hop": 1, "pace": 1}).keys() == {0}

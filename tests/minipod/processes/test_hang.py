@@ -1,5 +1,6 @@
 """A process that hangs is told from one that works by where it stands, whatever else runs in it."""
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -147,6 +148,13 @@ def test_who_uses_no_processor_is_idle_unless_kept_from_it_or_the_whole_machine_
     assert idle_after(idle, clock, 0.8) == 0.8
     clock[0] += 20  # the caller was not run, either
     assert round(idle.seconds(), 1) == 0.8
+
+
+def test_a_process_that_a_debugger_has_stopped_is_told_from_one_that_a_signal_has(monkeypatch: pytest.MonkeyPatch):
+    states = {"running": "", "stopped": "suspended (SIGSTOP)", "tracing-stop": "stopped by a debugger"}
+    for state, said in states.items():
+        monkeypatch.setattr(hang.psutil.Process, "status", lambda self, state=state: state)
+        assert hang.suspended(os.getpid()) == said
 
 
 @pytest.mark.parametrize(("does", "at_work"), [("sleep 60", False), ("while :; do :; done", True)])

@@ -1,6 +1,7 @@
 """Budgets of a test: they are kept, or what was found is said."""
 
 import re
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -44,5 +45,41 @@ def test_budgets_are_kept_or_say_what_was_found():
     ):
         with pytest.raises(pytest.fail.Exception, match=re.escape(said)):
             check()
-    with pytest.raises(ValueError, match="nothing to compare with: give sent, most or only"):
-        assert_traffic(gathered, many)
+
+
+def test_a_budget_that_could_not_fail_is_refused():
+    many, alone = like(8, 1024), jax.ShapeDtypeStruct((8, 8), jnp.float32)
+    call = 'custom-call(%p), custom_call_target="mpi_allreduce", custom_call_has_side_effect=true'
+    for check, said in (
+        (lambda: assert_traffic(gathered, many), "nothing to compare with: give sent, most or only"),
+        (lambda: assert_traffic(gathered, many, most=float("nan")), "most is not a number"),
+        (lambda: assert_traffic(gathered, many, most=1, along="j"), "along='j': the mesh has the axes i"),
+        (lambda: assert_traffic(square, alone, only=()), "this program runs on one device, so it sends nothing"),
+        (lambda: assert_traffic(compiled(call), most=1), "the bytes that the custom call mpi_allreduce sends cannot"),
+        (
+            lambda: assert_work(compiled('custom-call(%p), custom_call_target="tpu_custom_call"'), most=1),
+            "the FLOPs of k are unknown",
+        ),
+        (lambda: assert_replicas_equal({"w": jnp.ones(3), "b": np.ones(3)}, "state"), "nothing to compare in state"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            check()
+
+
+def compiled(call):
+    """What looks like a function that jax.jit has compiled into `call`."""
+    body = f"  %p = f32[8]{{0}} parameter(0)\n  %k = f32[8]{{0}} {call}\n"
+    text = f"HloModule m\n\nENTRY %main (p: f32[8]) -> f32[8] {{\n{body}}}\n"
+    done = SimpleNamespace(as_text=lambda: text, input_shardings=(), output_shardings=())
+    return SimpleNamespace(lower=lambda: SimpleNamespace(compile=lambda: done))
+
+
+def test_the_kinds_of_collectives_are_checked_also_in_a_loop_of_unknown_length():
+    def until_large(x):
+        return jax.lax.while_loop(lambda x: x.sum() < 9, lambda x: x + 1, x)
+
+    assert_traffic(until_large, like(8, 8), only="all-reduce")
+    with pytest.raises(pytest.fail.Exception, match="found all-reduce, but nothing may be sent"):
+        assert_traffic(until_large, like(8, 8), only=())
+    with pytest.raises(ValueError, match="an unknown number of times"):
+        assert_traffic(until_large, like(8, 8), most=9)

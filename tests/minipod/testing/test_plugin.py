@@ -67,14 +67,32 @@ def test_late():
 
 @pytest.mark.processes(2, devices=1)
 @pytest.mark.fault("kill", process=1, step=3)
-def test_never_reached():
+def test_fails_first():
     assert jax.process_index() == 0
+
+@pytest.mark.processes(2, devices=1)
+@pytest.mark.fault("kill", process=1, step=300)
+def test_never_reached():
+    reach(3)
+
+@pytest.mark.processes(2, devices=1)
+@pytest.mark.fault("delay", process=1, step=0, seconds=0.1)
+def test_dies_after_a_delay():
+    reach(0)
+    if jax.process_index():
+        os._exit(3)
+
+@pytest.mark.devices(1)
+def test_only_its_child_passes():
+    if child := os.fork():
+        os.waitpid(child, 0)
+        assert False
 """,
     )
     passed = "ordinary", "cluster", "devices[1]", "devices[2]", "folders", "survives", "late"
     assert {name for name, outcome in outcomes.items() if outcome == "PASSED"} == {f"test_{n}" for n in passed}, printed
-    assert "2 failed, 7 passed, 1 skipped, 1 xfailed" in printed
-    assert outcomes["test_notices"] == outcomes["test_never_reached"] == "FAILED"
+    assert "5 failed, 7 passed, 1 skipped, 1 xfailed" in printed
+    assert "process 1 of 2 passed, but never called reach(300), so its fault did not strike" in printed
     assert "process 1: was struck by its fault" in printed
 
 

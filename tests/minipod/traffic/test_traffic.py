@@ -135,6 +135,8 @@ def test_a_table_says_what_the_program_was_compiled_for():
     called = 'ROOT %k = f32[8]{0:T(128)} custom-call(%p), custom_call_target="tpu_custom_call"'
     kernel = f"HloModule k\n\nENTRY %main (p: f32[8]) -> f32[8] {{\n  %p = f32[8]{{0}} parameter(0)\n  {called}\n}}\n"
     assert str(traffic.table(traffic.read(kernel))) == f"{traffic.EMPTY} (compiled for TPU, not counting kernels)"
+    library = kernel.replace('"tpu_custom_call"', '"mpi_allreduce", custom_call_has_side_effect=true')
+    assert str(traffic.table(traffic.read(library))).endswith("(compiled for TPU, not counting mpi_allreduce)")
 
 
 def test_what_devices_send_is_exact_and_an_int_where_it_is_whole():
