@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 from minipod import distribution
 
 LIMITS = {
-    errno.EAGAIN: ": perhaps this shell allows too few processes (`ulimit -u`), or the machine has no room for more",
+    errno.EAGAIN: ": close other programs, or raise `ulimit -u`",
     errno.ENOMEM: ": close other programs, or start fewer processes",
-    errno.ENOSPC: ": free some space on that disk",
+    errno.ENOSPC: ": free some disk space",
 }
 
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(options)
     except KeyboardInterrupt:
-        _say("interrupted: everything that this command started has been stopped")
+        _say("interrupted")
         return 130
     except BrokenPipeError:  # `minipod run … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -66,15 +66,16 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     start = commands.add_parser(
-        "start", help="run a program as one process of an srun or mpirun job; exit at once if it fails"
+        "start",
+        help="run a program as one process of an srun or mpirun job; end the process at once if the program fails",
     )
     start.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
     _add_command(start)
     start.set_defaults(command=_start)
 
-    hosts = commands.add_parser("hosts", help="simulate a few hosts on this machine, joined by links that may be slow")
+    hosts = commands.add_parser("hosts", help="simulate a few hosts on this machine")
     actions = hosts.add_subparsers(required=True, metavar="run", parser_class=_Parser)
-    inside = actions.add_parser("run", help="run a program, one process per host; remove the hosts when it ends")
+    inside = actions.add_parser("run", help="run a program with one process on each host")
     inside.add_argument("-n", "--hosts", type=int, default=2, metavar="N", help="number of hosts, 2 to 4 (default: 2)")
     inside.add_argument("--rate", help="bandwidth of each host's link, such as 100mbit (default: unlimited)")
     inside.add_argument("--delay", help="delay between hosts, such as 5ms (default: none)")
@@ -82,12 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     inside.set_defaults(command=_inside)
 
     watch = commands.add_parser("watch", help="report which processes of a running job hang or are slow")
-    watch.add_argument("folder", metavar="FOLDER", help="the folder that the program gives to Heartbeat(FOLDER)")
+    watch.add_argument("folder", metavar="FOLDER", help="the folder that the program passes to Heartbeat")
     watch.add_argument(
         "--limit", type=float, default=60.0, metavar="S", help="seconds that a step or a save may take (default: 60)"
     )
     watch.add_argument(
-        "--once", action="store_true", help="print the current state and exit, with code 1 if something is wrong"
+        "--once", action="store_true", help="print the current state and exit; the code is 1 if something is wrong"
     )
     watch.add_argument("--prometheus", action="store_true", help="like --once, but in the Prometheus text format")
     watch.set_defaults(command=_watch)
@@ -97,12 +98,12 @@ def _parser() -> argparse.ArgumentParser:
     traffic.set_defaults(command=_traffic)
 
     plan = commands.add_parser(
-        "plan", help="compile for a TPU slice or GPU host that you do not have; show memory, traffic and time"
+        "plan", help="compile a program for a TPU slice or GPU host; show its memory, traffic and time"
     )
     plan.add_argument(
         "program",
         metavar="FILE.py:NAME",
-        help="function that returns (function, arguments); called as NAME(mesh), or NAME() without --mesh",
+        help="a function NAME(mesh), or NAME() without --mesh, that returns (function, arguments)",
     )
     plan.add_argument(
         "--on", required=True, metavar="SLICE", help="slice or GPU host, such as v5e:4x4, v5p-128, 2xv5e:4x4 or h100:8"
@@ -118,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         "--limit", type=float, default=900.0, metavar="S", help="give up after S seconds (default: %(default)g)"
     )
     plan.add_argument("--passes", type=int, metavar="N", help="assume N iterations for loops of unknown length")
-    plan.add_argument("--save", metavar="FILE", help="save the compiled program, to be loaded on the slice")
+    plan.add_argument("--save", metavar="FILE", help="save the compiled program, to load it on the slice")
     plan.add_argument("--dump", metavar="FILE", help="write the text (HLO) of the compiled program")
     plan.add_argument("--again", action="store_true", help="compile again even if nothing has changed")
     plan.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
@@ -134,17 +135,15 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument("--width", type=int, metavar="D", help=f"width of the model ({typical})")
     choose.set_defaults(command=_choose)
 
-    profile = commands.add_parser(
-        "profile", help="show where the time went, from a recorded profile or by running a program"
-    )
+    profile = commands.add_parser("profile", help="show where the time of a program went")
     profile.add_argument(
-        "paths", nargs="+", metavar="FILE", help="an .xplane.pb file or a folder given to jax.profiler.trace, one per "
-        "process; or PROGRAM.py and its arguments, to run and record now",
+        "paths", nargs="+", metavar="FILE", help="an .xplane.pb file, or a folder that was passed to "
+        "jax.profiler.trace, for each process; or PROGRAM.py and its arguments, to run it now",
     )  # fmt: skip
     profile.add_argument("--step", type=int, metavar="N", help="show only step N (jax.profiler.StepTraceAnnotation)")
     profile.add_argument(
         "--text", action="append", default=[], metavar="FILE",
-        help="`compiled.as_text()` of the program that ran: shows which simulated devices share a collective",
+        help="file with `compiled.as_text()` of the program, to show which simulated devices share a collective",
     )  # fmt: skip
     profile.add_argument("--top", type=int, default=0, metavar="N", help="also list the N longest operations")
     profile.add_argument("--draw", metavar="FILE.svg", help="also write a picture")
@@ -168,9 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     draw.set_defaults(command=_draw)
 
-    doctor = commands.add_parser(
-        "doctor", help="check this machine, or the processes of a cluster, and name what is wrong"
-    )
+    doctor = commands.add_parser("doctor", help="check this machine or the processes of a cluster")
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     doctor.add_argument(
         "--cluster",
@@ -203,8 +200,8 @@ def _add_program(run: argparse.ArgumentParser) -> None:
     run.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
     _add_command(
         run,
-        "; in them, {process}, {processes} and {coordinator} stand for the number of the process, the number of "
-        "processes, and a free address",
+        "; {process} becomes the number of the process, {processes} the number of processes, {coordinator} a free "
+        "address",
     )
 
 
@@ -316,7 +313,7 @@ def _profile(options: argparse.Namespace) -> int:
     from minipod.profiles.command import profiled, report
 
     if options.draw and not Path(options.draw).resolve().parent.is_dir():
-        raise FileNotFoundError(f"{options.draw}: the folder of that file does not exist")
+        raise FileNotFoundError(f"{options.draw}: there is no folder {Path(options.draw).parent}")
     program = options.paths[0].endswith(".py")
     paths, arguments = (options.paths[:1], options.paths[1:]) if program else (options.paths, [])
     recorded = profiled(paths, options.text, arguments, options.devices, options.limit)
@@ -339,7 +336,7 @@ def _draw(options: argparse.Namespace) -> int:
     from minipod.pictures import devices
 
     if not Path(options.output).resolve().parent.is_dir():
-        raise FileNotFoundError(f"{options.output}: the folder of that file does not exist")
+        raise FileNotFoundError(f"{options.output}: there is no folder {Path(options.output).parent}")
     simulate(options.devices)
     devices().save(options.output)
     print(options.output)

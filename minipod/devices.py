@@ -42,7 +42,7 @@ def simulate(devices: int = 8) -> None:
     `jax.config`, which takes precedence.
     """
     if not 1 <= devices <= 1024:
-        raise ValueError(f"simulate(devices={devices}): between 1 and 1024 simulated devices are possible")
+        raise ValueError(f"simulate(devices={devices}): choose between 1 and 1024")
     import jax
 
     try:
@@ -53,5 +53,5 @@ def simulate(devices: int = 8) -> None:
         if (have, kind) != (devices, "cpu"):
             raise RuntimeError(
                 f"JAX has already started with {counted(have, f'{kind} device')}: "
-                f"call minipod.devices.simulate({devices}) before anything that uses a device, in a new process"
+                f"call minipod.devices.simulate({devices}) first, in a new process"
             ) from None

@@ -13,10 +13,8 @@ class Missing(ImportError):
 
     def __init__(self, extra: str) -> None:
         packages = missing(extra)
-        install = (
-            f"`pip install {' '.join(packages)}`" if packages else f"install minipod with its extra, {NAME}[{extra}]"
-        )
-        super().__init__(f"{extra} need packages that are not installed: {install}")
+        install = f"`pip install {' '.join(packages)}`" if packages else f"install {NAME}[{extra}]"
+        super().__init__(f"packages for {extra} are missing: {install}")
 
 
 def version() -> str:

@@ -16,9 +16,9 @@ _STATE = "jax._src.distributed:global_state"
 _QUESTIONS = ("get_process_id", "get_process_count", "get_coordinator_address")
 _NUMBER = "minipod cannot tell which process this is before JAX starts the devices"
 _STORE = "minipod cannot compare what the processes do"
-_LAUNCHER = "minipod cannot check whether the processes can meet, and JAX may wait for them in silence"
+_LAUNCHER = "minipod cannot check whether the processes can meet"
 _CLUSTER = "minipod cannot tell which launcher JAX detects"
-_GLOO = "the processes may exchange data through the address of this machine's name, on the network"
+_GLOO = "the processes may exchange data over the network"
 
 
 class Part(NamedTuple):

@@ -101,12 +101,12 @@ def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[fl
                 rest[kind] = count
     slow = chip.flops.get("bf16", max(chip.flops.values())) / 100
     counts = ", ".join(f"{count:.3g} of {kind}" for kind, count in rest.items())
-    why = (f"compute does not include FLOPs for which {chip.name} has no figure: {counts}",) if rest else ()
+    why = (f"compute does not include FLOPs for which minipod has no peak of {chip.name}: {counts}",) if rest else ()
     return known, known + sum(rest.values()) / slow, why
 
 
 def memory_seconds(moved: float, chip: Chip) -> float:
     """Return the seconds for `moved` bytes to and from the chip's memory. Raises ValueError if its speed is unknown."""
     if chip.bandwidth is None:
-        raise ValueError(f"no source gives the speed of {chip.name}'s memory")
+        raise ValueError(f"minipod has no figure for the speed of {chip.name}'s memory")
     return moved / chip.bandwidth

@@ -45,7 +45,7 @@ def launch_arguments() -> dict[str, Any]:
     name = launcher()
     if name == "mpi4py":
         if importlib.util.find_spec("mpi4py") is None:
-            _end("Open MPI 5 started this process, and JAX detects that only through mpi4py: pip install mpi4py")
+            _end("JAX needs mpi4py to detect Open MPI 5: `pip install mpi4py`")
         environment.without_proxy(os.environ, socket.gethostname())  # its other hosts are known only to MPI
         return {"cluster_detection_method": "mpi4py"}
     if name:
@@ -91,9 +91,9 @@ def different_port(env: Mapping[str, str] = os.environ) -> str:
     JAX_COORDINATOR_PORT counts as not set. Under `minipod run` JAX reads neither.
     """
     if "MINIPOD_COORDINATOR" in env:
-        return "start `minipod run` with a different --port, or without one"
+        return "start `minipod run` with a different --port or without --port"
     if "JAX_COORDINATOR_ADDRESS" in env:
-        return "set JAX_COORDINATOR_ADDRESS to one with a different port, the same for all processes"
+        return "change the port in JAX_COORDINATOR_ADDRESS, in all processes"
     return "set JAX_COORDINATOR_PORT to another, the same for all processes"
 
 
@@ -102,7 +102,9 @@ def _from_our_launcher() -> dict[str, Any]:
     process, patience = int(os.environ["MINIPOD_PROCESS"]), int(os.environ.get("MINIPOD_LIMIT", PATIENCE))
     if process:
         if not wait_for_listener(coordinator, patience):
-            raise TimeoutError(f"process 0 did not call jax.distributed.initialize within {patience:g} s")
+            raise TimeoutError(
+                f"process 0 did not start the coordinator (jax.distributed.initialize) within {patience:g} s"
+            )
     return {
         "coordinator_address": coordinator,
         "num_processes": int(os.environ["MINIPOD_PROCESSES"]),
@@ -136,7 +138,7 @@ def _look_ahead(name: str) -> None:
         host, port_number = parts(address)
     except ValueError as error:
         variable = "JAX_COORDINATOR_ADDRESS" if "JAX_COORDINATOR_ADDRESS" in os.environ else "JAX_COORDINATOR_PORT"
-        _end(f"{variable} is wrong: {error}")
+        _end(f"{variable}: {error}")
     environment.without_proxy(os.environ, host)
     environment.silence_proxy_warning()
     try:

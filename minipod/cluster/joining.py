@@ -127,7 +127,9 @@ def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
 def _wait(coordinator: str, patience: float) -> None:
     """Let process 0 be first: JAX's own second attempt would come a whole second later, or reach another cluster."""
     if not wait_for_listener(coordinator, patience):
-        raise TimeoutError(f"process 0 did not call jax.distributed.initialize within {patience:g} s")
+        raise TimeoutError(
+            f"process 0 did not start the coordinator (jax.distributed.initialize) within {patience:g} s"
+        )
 
 
 def _obstacles(address: str, host: str, port: int) -> list[int | None]:
@@ -135,15 +137,10 @@ def _obstacles(address: str, host: str, port: int) -> list[int | None]:
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
-        raise ValueError(
-            f"the coordinator should be at {address}, whose name this machine cannot resolve: {_HERE}"
-        ) from None
+        raise ValueError(f"this machine cannot resolve the coordinator's address {address}: {_HERE}") from None
     obstacles = in_the_way(addresses)
     if set(obstacles) == {errno.EADDRNOTAVAIL}:
-        raise ValueError(
-            f"the coordinator should be at {address}, which is not this machine, but all processes run on this one: "
-            f"{_HERE}"
-        )
+        raise ValueError(f"the coordinator's address {address} is not on this machine: {_HERE}")
     return obstacles
 
 
@@ -169,9 +166,7 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
         if taken:
             sign.close()
             os.close(lock)
-            raise OSError(
-                f"{taken} uses {address}: wait until it ends, or pass {{coordinator}}, a free address, to the program"
-            )
+            raise OSError(f"{taken} uses {address}: wait until it ends, or pass {{coordinator}} to the program")
         _held[port] = lock
     _signs.append(sign)
     sign.listen()

@@ -227,8 +227,7 @@ def check_numbers(processes: int, devices: int, limit: float, collective_timeout
         raise ValueError(f"{devices} devices: each process needs at least 1")
     if processes * devices > MAX_DEVICES:
         raise ValueError(
-            f"{processes} × {devices} = {processes * devices} devices are too many: all processes together can "
-            f"simulate at most {MAX_DEVICES}"
+            f"{processes} × {devices} = {processes * devices} devices: choose at most {MAX_DEVICES} in all"
         )
     check_limit(limit)
     if collective_timeout is not None and collective_timeout < 1:

@@ -61,27 +61,27 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
     """
     if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
         return (
-            "JAX's detector does not know the MPI that seems to have started this process: `pip install mpi4py`, then "
+            "JAX needs mpi4py to detect MPI here: `pip install mpi4py`, then "
             'jax.distributed.initialize(cluster_detection_method="mpi4py")'
         )
     if "SLURM_JOB_ID" in env:
         if "SLURM_STEP_NODELIST" in env and (lacking := [name for name in SLURM if name not in env]):
-            return f"this process is in a step of a Slurm job, but JAX also needs {', '.join(lacking)}: what unsets it?"
+            return f"JAX cannot detect this step of a Slurm job without {', '.join(lacking)}"
         return "this process is in a Slurm job, but not in one of its steps: start the program with `srun`"
     if address := env.get("JAX_COORDINATOR_ADDRESS"):
         return (
-            f"JAX_COORDINATOR_ADDRESS={address} alone is not enough: give jax.distributed.initialize "
-            "num_processes and process_id, too"
+            f"JAX_COORDINATOR_ADDRESS={address} is not enough: also pass num_processes and process_id to "
+            "jax.distributed.initialize"
         )
     if env.get("WORLD_SIZE", "1") not in ("", "1"):
         return (
-            f"WORLD_SIZE={env['WORLD_SIZE']} seems to be from a launcher that JAX does not know, such as torchrun: "
-            "give jax.distributed.initialize coordinator_address, num_processes and process_id"
+            f"JAX does not read WORLD_SIZE={env['WORLD_SIZE']}: pass coordinator_address, num_processes and process_id "
+            "to jax.distributed.initialize"
         )
     if "KUBERNETES_SERVICE_HOST" in env:
         return (
-            "this process is in a Kubernetes pod, where JAX finds the job's other pods only with `pip "
-            "install 'jax[k8s]'`; if this pod is the only one, `unset KUBERNETES_SERVICE_HOST`"
+            "JAX finds other pods of this Kubernetes job only after `pip install 'jax[k8s]'`; if there are none, "
+            "`unset KUBERNETES_SERVICE_HOST`"
         )
     return ""
 

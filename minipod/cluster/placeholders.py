@@ -23,7 +23,7 @@ def _value(match: re.Match[str], values: Mapping[str, str]) -> str:
         return f"{{{literal}}}"
     if name not in values:
         raise ValueError(
-            f"there is no placeholder {{{name}}}: in arguments, only {{process}}, {{processes}} and {{coordinator}} "
-            f"are filled in; to pass {{{name}}} to the program, write {{{{{name}}}}}"
+            f"there is no placeholder {{{name}}}, only {{process}}, {{processes}} and {{coordinator}}: to pass "
+            f"{{{name}}} to the program, write {{{{{name}}}}}"
         )
     return values[name]

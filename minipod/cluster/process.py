@@ -36,7 +36,7 @@ _NOISE = re.compile(
     r"|\*\*\* Check failure stack trace: \*\*\*|^ +@ +0x[0-9a-f]{6,} +.*"  # the C++ stack of an abort
 )
 _PIECE = re.compile(r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : ")
-ENOUGH = "… (more was printed than is kept here)"
+ENOUGH = "… (the rest is not kept)"
 ANSWER = 2.0  # seconds for a process to say where it is
 PATIENCE = 10.0  # seconds for a keeper to end what it keeps
 KEEP = 1_000_000  # characters of output kept per process; a program that prints without end must not fill the memory

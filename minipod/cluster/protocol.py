@@ -3,4 +3,4 @@
 import signal
 
 ASK = signal.SIGUSR2  # a program that runs for days may be told of its end by SIGUSR1
-NO_DEBUGGER = "a debugger needs a keyboard, but a cluster's processes have none: debug the program in a single process"
+NO_DEBUGGER = "a debugger cannot read the keyboard in a cluster: debug the program in a single process"

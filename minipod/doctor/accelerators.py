@@ -80,14 +80,11 @@ def _no_gpu(here: Hardware, env: Mapping[str, str]) -> str:
     visible = env.get("CUDA_VISIBLE_DEVICES")
     if visible in ("", "-1", "none", "void", "NoDevFiles"):
         return (
-            f"CUDA_VISIBLE_DEVICES={visible} hides all GPUs: list the ones to use (CUDA_VISIBLE_DEVICES=0) or, if "
-            "Slurm has set it, ask for GPUs (`srun --gpus=1`)"
+            f"CUDA_VISIBLE_DEVICES={visible} hides all GPUs: list those to use (CUDA_VISIBLE_DEVICES=0), or ask Slurm "
+            "for them (`srun --gpus=1`)"
         )
     if not here.gpu_files:
-        return (
-            "there is no /dev/nvidia0: the driver is not loaded, or this is a container that was started without GPUs "
-            "(`docker run --gpus all` passes them on)"
-        )
+        return "there is no /dev/nvidia0: load NVIDIA's driver or, for a container, use `docker run --gpus all`"
     have = versions()
     plugins = [name for name in have if "cuda" in name and "plugin" in name]
     if not plugins:
@@ -97,18 +94,18 @@ def _no_gpu(here: Hardware, env: Mapping[str, str]) -> str:
         versions_differ = f"{plugins[0]} {have[plugins[0]]} does not match jaxlib {have.get('jaxlib')}"
         return f"{versions_differ}: install the same version of both"
     ask = "python -c 'import jax; jax.devices(\"cuda\")'"
-    return f"{plugins[0]} is installed: does `nvidia-smi` work? `{ask}` says what fails"
+    return f"to see what fails, run `nvidia-smi` and `{ask}`"
 
 
 def _no_tpu(here: Hardware, root: Path) -> str:
     if holder := _holder(here, root):
-        return f"process {holder} uses the TPU, and a chip serves one process at a time: end it, or wait until it ends"
+        return f"process {holder} holds the TPU: end it, or wait until it ends"
     lock = root / _LOCK
     if lock.exists() and not os.access(lock, os.R_OK | os.W_OK):
-        return f"libtpu may not open {lock}, so it does not start: if nobody else uses the TPU, `sudo rm {lock}`"
+        return f"libtpu may not open {lock}: if no other process uses the TPU, `sudo rm {lock}`"
     if "libtpu" not in versions():
         return 'JAX cannot use TPUs without libtpu: `pip install "jax[tpu]"`'
-    return "libtpu is installed: `python -c 'import jax; jax.devices(\"tpu\")'` says why it does not start"
+    return "to see why libtpu does not start, run `python -c 'import jax; jax.devices(\"tpu\")'`"
 
 
 def _holder(here: Hardware, root: Path) -> str:

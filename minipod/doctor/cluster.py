@@ -25,10 +25,7 @@ from minipod.doctor.launcher import cannot_listen
 from minipod.doctor.taking_part import NoCluster, Part, facts
 
 GRACE = 3.0  # seconds for the others once one has ended, and for an answer about the state
-OUTSIDE = (
-    "--cluster: JAX finds no cluster here; start this with a launcher: `srun minipod doctor --cluster`, "
-    "`mpirun minipod doctor --cluster`, `minipod run -m minipod doctor --cluster`"
-)
+OUTSIDE = "--cluster: JAX finds no cluster here: start `minipod doctor --cluster` with srun, mpirun or `minipod run -m`"
 
 
 def examine(limit: float, as_json: bool) -> int:
@@ -42,9 +39,7 @@ def examine(limit: float, as_json: bool) -> int:
     try:
         place()
     except TwoLaunchers as error:
-        message = (
-            f"--cluster: the variables of two launchers disagree, {error}: start the process with only one of them"
-        )
+        message = f"--cluster: two launchers disagree: {error}; start the process with only one of them"
         raise ValueError(message) from None
     if "MINIPOD_LIMIT" in os.environ:
         limit = min(limit, int(os.environ["MINIPOD_LIMIT"]) / 3)  # or `minipod run` would end us before we report
@@ -56,9 +51,7 @@ def examine(limit: float, as_json: bool) -> int:
     cluster = part.cluster
     try:
         if cluster["processes"] < 2:
-            raise ValueError(
-                f"--cluster: this is the only process, according to {cluster['launcher']}: there is nothing to compare"
-            )
+            raise ValueError(f"--cluster: {cluster['launcher']} reports only one process: start at least two")
         if cluster["process"]:
             return _help(part, limit)
         return _report(part, limit, as_json)
@@ -177,7 +170,7 @@ def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[in
     steps[0] |= {"stopped": part.stopped(), "words": part.last_line()}
     stuck = {p: f"is {each['stopped']}" for p, each in steps.items() if each.get("stopped")}
     silent = [p for p, each in steps.items() if "stopped" not in each and p not in ended]
-    stuck |= dict.fromkeys(silent, f"did not answer within {GRACE:g} s: it may be stopped, or its host may be gone")
+    stuck |= dict.fromkeys(silent, f"did not answer within {GRACE:g} s")
     late = {p: each for p, each in steps.items() if "pace" not in each}
     return stuck or ended or {p: f"was still {_state(each, gathered.limit)}" for p, each in late.items()}
 

@@ -48,7 +48,7 @@ class Line:
             raise Lost("its connection to process 0 has ended") from None
         except json_lines.Garbled:
             self.gone = True
-            raise Lost("something other than this doctor answers there: another job's coordinator?") from None
+            raise Lost("its connection leads to something other than minipod doctor") from None
         return message if isinstance(message, dict) else {}
 
     def messages(self) -> Iterator[dict[str, Any]]:

@@ -89,10 +89,7 @@ def _processes(gathered: Gathered) -> list[Finding]:
     value = f"{gathered.processes} ({gathered.launcher}), on {hosts}; coordinator {gathered.coordinator}"
     if not gathered.missing:
         return [Finding("Processes", value)]
-    advice = (
-        f"{gathered.who(gathered.missing)} did not arrive within {gathered.limit:g} s: perhaps not started, already "
-        f"ended, stopped, or unable to reach {gathered.coordinator}"
-    )
+    advice = f"{gathered.who(gathered.missing)} did not connect to {gathered.coordinator} within {gathered.limit:g} s"
     return [Finding("Processes", value, advice)]
 
 
@@ -100,17 +97,17 @@ def _versions(gathered: Gathered) -> list[Finding]:
     rows = []
     for name in gathered.names("versions"):
         if difference := gathered.difference(gathered.of_each("versions", name)):
-            advice = f"use the same {name} everywhere: otherwise the processes may behave differently"
+            advice = f"use the same {name} everywhere"
             rows.append(Finding(name, difference, advice))
     if difference := gathered.difference(gathered.of_each("python")):
-        advice = "each Python has its own packages: use the same Python everywhere"
+        advice = "use the same interpreter everywhere"
         rows.append(Finding("Interpreter", difference, advice, needed=False))
     if difference := gathered.difference(gathered.of_each("machine")):
         rows.append(
             Finding(
                 "Machine",
                 difference,
-                "XLA compiles for each kind of processor, so the programs may differ: use one kind everywhere",
+                "use the same kind of processor everywhere",
             )
         )
     versions = gathered.facts[0]["versions"]
@@ -121,11 +118,9 @@ def _settings(gathered: Gathered) -> list[Finding]:
     rows = []
     for name in gathered.names("settings"):
         if difference := gathered.difference(gathered.of_each("settings", name)):
-            advice = (
-                f"set {name} to the same value everywhere; a launcher can pass it on (`mpirun -x {name}`; srun does)"
-            )
+            advice = f"set {name} to the same value everywhere (`mpirun -x {name}` passes it on)"
             if name in MAY_DIFFER:
-                advice = "correct if each process gets its own devices; otherwise set it to the same value everywhere"
+                advice = "set it to the same value everywhere, unless each process is to have its own devices"
             rows.append(Finding(name, difference, advice, needed=name not in MAY_DIFFER))
     settings = gathered.facts[0]["settings"]
     return rows or [Finding("Settings", gathered.everywhere(f"{name}={v}" for name, v in settings.items()))]
@@ -147,12 +142,10 @@ def _devices(gathered: Gathered) -> list[Finding]:
     kinds = {p: f"{d['platform']} · {d['kind']}" for p, d in devices.items()}
     counts = {p: d["here"] for p, d in devices.items()}
     if difference := gathered.difference(kinds):
-        return [
-            Finding("Devices", difference, "one program may not run on all of these: use one kind of device everywhere")
-        ]
+        return [Finding("Devices", difference, "use the same kind of device everywhere")]
     kind, number = kinds[min(kinds)], counts[min(counts)]
     if difference := gathered.difference(counts):
-        advice = "pmap, and batches that are split evenly, need the same number in each process"
+        advice = "a batch that is split evenly needs the same number in each process"
         return [Finding("Devices", f"{difference}; {kind}", advice, needed=False)]
     known = "" if len(counts) == gathered.processes else f"; known only of {gathered.who(counts)}"
     return [Finding("Devices", f"{number} {kind} in each, {sum(counts.values())} in all{known}")]
@@ -194,17 +187,14 @@ def _clocks(gathered: Gathered) -> list[Finding]:
         most = max(abs(clock.ahead) + clock.within for clock in clocks.values())
         return [Finding("Clocks", f"at most {seconds(most)} from process 0's")]
     each = [f"{gathered.who([p])} {abs(s):.1f} s {'ahead of' if s > 0 else 'behind'}" for p, s in wrong.items()]
-    advice = (
-        "synchronize the clocks with NTP or chrony: otherwise times in different logs cannot be compared, and keys may "
-        "expire early"
-    )
+    advice = "synchronize the clocks with NTP or chrony"
     return [Finding("Clocks", ", ".join(f"{one} process 0's" for one in each), advice, needed=False)]
 
 
 def _measured(gathered: Gathered) -> list[Finding]:
     if gathered.failed:
         value = "; ".join(f"{gathered.who([p])} {reason}" for p, reason in sorted(gathered.failed.items()))
-        return [Finding("Computing", value, "the processes do not compute together: fix what is reported here")]
+        return [Finding("Computing", value, "the processes did not compute together")]
     if not gathered.all_have("pace"):
         return []
     hop = gathered.steps[0]["hop"]
@@ -221,8 +211,8 @@ def _slowest(gathered: Gathered) -> Finding:
     slowest = max(computing, key=lambda p: computing[p])
     others = statistics.median(time for p, time in computing.items() if p != slowest)
     its, theirs = seconds(computing[slowest]), seconds(others)
-    value = f"{gathered.who([slowest])}: {its} for what takes the others {theirs} (medians)"
-    advice = "the others wait for it in every step: is something else running there, or is its device throttled?"
+    value = f"{gathered.who([slowest])}: {its}; the others: {theirs} for the same work (medians)"
+    advice = "the others wait for it in every step: is something else running there?"
     return Finding("Slowest", value, advice if computing[slowest] > SLOW * others else "", needed=False)
 
 

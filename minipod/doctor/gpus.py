@@ -46,15 +46,11 @@ def held() -> Finding | None:
         with contextlib.suppress(ValueError):
             taken, total_bytes = float(used) * _MIB, float(total) * _MIB
             if taken > MUCH * total_bytes:
-                who = ", ".join(holders.get(uuid, [])) or "an unknown process"
-                verb = "hold" if len(holders.get(uuid, [])) > 1 else "holds"
-                holdings.append(f"GPU {index}: {who} {verb} {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB")
+                by = f" by {', '.join(holders[uuid])}" if uuid in holders else ""
+                holdings.append(f"GPU {index}: {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB used{by}")
     if not holdings:
         return None
-    advice = (
-        "by default JAX takes three quarters of a GPU's memory when it starts: free the memory, or let JAX take less "
-        "(XLA_PYTHON_CLIENT_MEM_FRACTION=.25, for example)"
-    )
+    advice = "free this memory, or let JAX take less than three quarters (XLA_PYTHON_CLIENT_MEM_FRACTION=.25)"
     return Finding("GPU memory", "; ".join(holdings), advice, needed=False)
 
 

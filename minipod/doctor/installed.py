@@ -38,7 +38,7 @@ def package(name: str) -> Finding:
         and (jax := versions().get("jax"))
         and distribution.numbers(version) > distribution.numbers(jax)
     ):
-        return Finding(name, version, f"newer than jax {jax}, which may refuse it: `pip install --upgrade jax jaxlib`")
+        return Finding(name, version, f"newer than jax {jax}: `pip install --upgrade jax jaxlib`")
     if name == "jax" and distribution.is_untried(version):
         newest = distribution.dotted(distribution.NEWEST_JAX)
         advice = f"minipod has been tested with JAX up to {newest}: if something fails, `pip install 'jax=={newest}.*'`"
@@ -74,7 +74,7 @@ def system() -> Finding:
         case "Linux":
             return Finding("System", name)
         case "Darwin":
-            advice = "one process with simulated devices should work; nothing has been tried on macOS"
+            advice = "minipod has not been tried on macOS"
             return Finding("System", name, advice, needed=False)
     return Finding("System", name, "minipod needs Linux or macOS: on Windows, use WSL2")
 
@@ -94,7 +94,7 @@ def pods() -> Finding:
     """Report the compiler for slices that you do not have; it is optional, because plans are recorded."""
     if not (version := _version("libtpu")):
         lacking = " ".join(distribution.missing("pods") or ["libtpu"])
-        return Finding("Pods", f"recorded plans only; new ones need a compiler: `pip install {lacking}` (137 MB)")
+        return Finding("Pods", f"recorded plans only; new ones need a compiler: `pip install {lacking}`")
     return Finding("Pods", f"libtpu {version}: compiles for TPU slices that you do not have")
 
 

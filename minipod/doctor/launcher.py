@@ -22,9 +22,8 @@ def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os
     if cluster is None:
         return Finding("Launcher", "none: a single process", missed_launcher(env), needed=False)
     if error := cluster.get("error"):
-        what = error if error.startswith("minipod ") else "JAX's detector fails"
         advice = (
-            f"{what}: if jax.distributed.initialize() fails, too, give it all its arguments, and "
+            "if jax.distributed.initialize() fails, pass it all its arguments, and "
             "cluster_detection_method='deactivate'"
         )
         return Finding("Launcher", f"{cluster['launcher']}: {error}", advice)
@@ -41,9 +40,7 @@ def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
     launchers = places(env)
     if cluster["launcher"] == "minipod run" or len(set(launchers.values())) < 2:
         return ""
-    chosen = cluster["launcher"]
-    said = f"two launchers' variables are set, {conflict(launchers)}; JAX uses those of {chosen}"
-    return f"{said}: start the process with only one launcher"
+    return f"two launchers disagree: {conflict(launchers)}; start the process with only one of them"
 
 
 def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
@@ -54,9 +51,8 @@ def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
     if ids is None or not tasks or gpus <= int(tasks) or env.get("JAX_LOCAL_DEVICE_IDS"):
         return ""
     return (
-        f"{gpus - int(tasks)} of {gpus} GPUs would be idle on this host, because JAX gives each process only one: "
-        f"start one process per GPU, or one per host that passes local_device_ids=range({gpus}) to "
-        "jax.distributed.initialize"
+        f"{gpus - int(tasks)} of {gpus} GPUs would be idle, because JAX gives each process only one: start one process "
+        f"per GPU, or one per host with local_device_ids=range({gpus})"
     )
 
 
@@ -74,7 +70,7 @@ def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) ->
     try:
         place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        advice = f"{host} cannot be resolved on this host ({error.strerror}): is the name right?"
+        advice = f"this host cannot resolve {host} ({error.strerror}): correct the name"
         return Finding("Coordinator", address, advice)
     if through := proxied(host, env):
         return Finding("Coordinator", address, around_proxy(through, host))
@@ -97,8 +93,8 @@ def _as_first(address: str, place: Any, is_first: bool, env: Mapping[str, str]) 
                 return _as_other(address, place)
             here = socket.gethostname()
             advice = (
-                f"the others will look for process 0 there, but it is on {here}, which does not have this address: set "
-                f"JAX_COORDINATOR_ADDRESS to {here} and a port, the same in all processes"
+                f"process 0 is on {here}, which does not have this address: set JAX_COORDINATOR_ADDRESS to {here} and "
+                "a port, the same in all processes"
             )
             return Finding("Coordinator", address, advice)
     return Finding("Coordinator", f"{address}, free")
@@ -108,15 +104,15 @@ def cannot_listen(error: OSError, env: Mapping[str, str] = os.environ) -> str:
     """Return what to do if process 0 cannot listen on the coordinator's port."""
     said = f"process 0 cannot listen there ({error.strerror or error})"
     if error.errno == errno.EADDRINUSE:
-        return f"{said}: does another job's coordinator use this port? If so, {different_port(env)}"
+        return f"{said}: unless your own job uses this port, {different_port(env)}"
     return f"{said}: {different_port(env)}"
 
 
 def around_proxy(names: str, host: str) -> str:
     """Return what to do if gRPC would use a proxy, given by the names of its variables, for the coordinator's host."""
     return (
-        f"gRPC would use the proxy in {names} for {host}, and JAX may hang: `export no_proxy=$no_proxy,{host}` (or the "
-        "same with no_grpc_proxy, if that is set)"
+        f"gRPC would use the proxy in {names} for {host}: `export no_proxy=$no_proxy,{host}` (or no_grpc_proxy, if "
+        "that is set)"
     )
 
 

@@ -72,8 +72,7 @@ def clock(newest: Path = Path(__file__)) -> Finding:
     if now < written - 60:
         written_on = time.strftime("%Y-%m-%d", time.gmtime(written))
         advice = (
-            f"the clock is behind a file written on {written_on}: set the machine's clock, for example with "
-            "`timedatectl set-ntp true`"
+            f"the clock is behind a file written on {written_on}: set it, for example with `timedatectl set-ntp true`"
         )
         return Finding("Clock", value, advice)
     return Finding("Clock", f"{value}, {'synchronized' if _kept_right() else 'perhaps not synchronized'}")
@@ -99,7 +98,4 @@ def host_name(in_cluster: bool = False) -> Finding:
     return Finding("Host name", value, ALONE * (loops and in_cluster), needed=False)
 
 
-ALONE = (
-    "fine while all processes are on this machine; with several hosts, gloo (CPU devices) would listen where no other "
-    "host can connect: give the name its network address in /etc/hosts"
-)
+ALONE = "for a cluster of several hosts, give this name its network address in /etc/hosts"

@@ -52,14 +52,11 @@ def with_jax() -> list[Finding]:
     as_it_is = look(os.environ, *["no-simulation"] * bool(bent))
     clean = look(environment.clean()) if bent else as_it_is
     facts = as_it_is[2]
-    early = (
-        "JAX starts before the program does, and the program's settings come too late: does a sitecustomize or a .pth "
-        "file start it?"
-    )
+    early = "JAX starts before the program: does a sitecustomize or a .pth file start it?"
     findings = [own_devices(as_it_is, bent, works_without=not clean[0])]
     simulated = clean[2].get("simulated", clean[1])
     wrong = not simulated.startswith("8 cpu")
-    advice = "eight simulated CPU devices are needed: is JAX missing, damaged or too old?"
+    advice = "JAX does not simulate eight CPU devices here: reinstall it"
     findings.append(Finding("Simulated", simulated, early if facts.get("early") else advice * wrong))
     if lacking := private_parts(facts.get("missing") or []):
         findings.append(lacking)
@@ -79,7 +76,7 @@ def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
         return None
     names = ", ".join(name for name, _ in missing)
     consequences = "; ".join(dict.fromkeys(consequence for _, consequence in missing))
-    advice = f"your programs run, but {consequences}: update minipod, or use a JAX that it was tested with"
+    advice = f"{consequences}: update minipod, or use a JAX that it was tested with"
     return Finding("JAX inside", f"this JAX has no {names}", advice, needed=False)
 
 
@@ -121,10 +118,10 @@ def two_processes() -> list[Finding]:
         try:
             done = run(program, processes=2, devices=1, env=dict.fromkeys(environment.bending()))
         except ClusterError as error:
-            advice = "two processes cannot compute together on 127.0.0.1: if JAX starts, does a firewall block them?"
+            advice = "two processes cannot compute together on 127.0.0.1"
             return [Finding("Processes", str(error.run.first_failure), advice)]
         except OSError as error:
-            advice = "two processes cannot be started here: fix this, then run the doctor again"
+            advice = "two processes cannot be started here"
             return [Finding("Processes", error.strerror or str(error), advice)]
     sums = ["2.0" if "2.0" in o.splitlines() else o.strip() for o in done.outputs]  # Python may print more
     value = f"two on 127.0.0.1 add 1 and 1 to {', '.join(sums)} in {done.seconds:.1f} s"
@@ -137,7 +134,7 @@ def pretend_hosts() -> Finding:
     from minipod.hosts import why_not
 
     advice = why_not(delay=True) or ""
-    value = "no" if why_not() else "without a delay" if advice else "two or more can be simulated on this machine"
+    value = "no" if why_not() else "without a delay" if advice else "2 to 4 can be simulated on this machine"
     return Finding("Hosts", value, advice, needed=False)
 
 

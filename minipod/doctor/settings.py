@@ -18,8 +18,6 @@ def settings(env: Mapping[str, str] = os.environ) -> Finding:
     """Report settings of JAX and the network, which the lessons ignore but your own programs do not."""
     set_here = [*environment.bending(env), *environment.proxies(env)]
     value = "none" if not set_here else f"{', '.join(set_here)}; ignored by the lessons and the book"
-    if environment.proxies(env):
-        value += "; processes that minipod starts on one machine do not use the proxy"
     advice = "; ".join(filter(None, (conflict(env), *map(unread, env))))
     return Finding("Settings", value, advice, needed=False)
 
@@ -38,7 +36,7 @@ def unread(name: str) -> str:
     if not name.startswith("JAX_") or (known := names_in_jax()) is None or name in known:
         return ""
     near = difflib.get_close_matches(name, known, 1, 0.85)
-    return f"JAX does not read {name}" + (f": did you mean {near[0]}?" if near else ", so it has no effect on JAX")
+    return f"JAX does not read {name}" + (f": did you mean {near[0]}?" if near else "")
 
 
 @functools.cache

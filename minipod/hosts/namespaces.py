@@ -35,17 +35,17 @@ def why_not(delay: bool = False) -> str | None:
     Hosts are made as a trial, in namespaces that are gone afterwards.
     """
     if sys.platform != "linux":
-        return "hosts are made of namespaces, which only Linux has"
+        return "simulated hosts need Linux"
     for command, package in NEEDED.items():
         if shutil.which(command, path=environment.search_path()) is None:
-            return f"hosts need the command {command}, which is missing here: install it (Debian's package {package})"
+            return f"simulated hosts need the command {command}: install it (Debian's package {package})"
     trial = f"hostname host0; mount -t tmpfs none /mnt; {_SWITCH}; {_plug(0, '$$')}; {_limit(1e6)}"
     command = [*_first(), *OWN, "sh", "-ec", trial]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=_with_commands())
     if done.returncode:
-        advice = "try as root" if os.geteuid() else "is this a container without the right to make them?"
+        advice = ": try as root" if os.geteuid() else ""
         reason = done.stderr.strip().partition("\n")[0] or f"exit status {done.returncode}"
-        return f"hosts cannot be made here ({reason}): {advice}"
+        return f"hosts cannot be made here ({reason}){advice}"
     if delay and not TUN.exists():
         return f"a delay needs {TUN}, which is missing here: leave the delay out"
     if delay and not os.access(TUN, os.R_OK | os.W_OK):

@@ -46,4 +46,4 @@ class _Later(MetaPathFinder):
             self.do()
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
-            print(f"minipod: {self.name} could not be prepared and is used as it is ({what})", file=sys.stderr)
+            print(f"minipod: {self.name} could not be prepared ({what})", file=sys.stderr)

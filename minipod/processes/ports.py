@@ -101,8 +101,8 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
                 if time.monotonic() > end:
                     taken = most - len(held)
                     raise TimeoutError(
-                        f"{counted(count, 'process')}: {taken} of at most {most} already run on this machine; "
-                        "wait until they end"
+                        f"{counted(count, 'process')}: minipod already runs {taken} of at most {most}; "
+                        "wait until some end"
                     )
                 for fd in held:  # two that wait for each other's places would never end
                     os.close(fd)

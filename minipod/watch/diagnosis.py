@@ -46,7 +46,7 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     late = [b for b in alive if stands(b, limit)]
     findings = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
     if late and (missing := sorted(set(range(beats[0].processes)) - {b.process for b in beats})):
-        why = "no readable heartbeat in this folder; perhaps not started, or writing elsewhere"
+        why = "no readable heartbeat in this folder"
         text = f"{numbered('process', missing)}: {why}"
         findings.append(Finding("gone", tuple(missing), text))
     if late:
@@ -92,7 +92,7 @@ def _lost(b: Beat) -> tuple[str, str] | None:
         if how := suspended(b.pid):
             return "silent", how
     if b.silent >= SILENT * b.every:
-        return "silent", f"silent for {b.silent:.0f} s: perhaps stopped, killed, or cut off from this disk"
+        return "silent", f"silent for {b.silent:.0f} s"
     return None
 
 

@@ -57,7 +57,7 @@ class Folder:
         if not self.path.exists():
             raise FileNotFoundError(f"{folder}: there is no such folder; does the program call Heartbeat(folder)?")
         if not self.path.is_dir():
-            raise NotADirectoryError(f"{folder} is a file: give the folder that the program gave to Heartbeat")
+            raise NotADirectoryError(f"{folder} is a file: give the folder that the program passes to Heartbeat")
         self._heard: dict[int, tuple[tuple[int, int], float]] = {}  # pid and beat, and when they were new here
         self._living: set[int] = set()
         self._ahead: dict[tuple[int, int], float] = {}  # the most: a slow disk makes a clock look behind
@@ -75,7 +75,7 @@ class Folder:
         paths = sorted(path for path in self.path.iterdir() if path.match(FILES.format("[0-9]*")))
         if not paths:
             such = FILES.format("000")
-            raise FileNotFoundError(f"{self.path}: no process has written a heartbeat here (a file such as {such})")
+            raise FileNotFoundError(f"{self.path}: there is no heartbeat here (a file such as {such})")
         for path in paths:
             try:
                 beats.append(self._beat(path))
@@ -84,9 +84,9 @@ class Folder:
             except OSError as error:
                 unreadable.append(f"{path.name} cannot be read: {error.strerror}")
             except (ValueError, TypeError, KeyError):
-                unreadable.append(f"{path.name} is incomplete, not a heartbeat, or by another version of minipod")
+                unreadable.append(f"{path.name} is not a heartbeat that this version of minipod can read")
         if not beats:
-            reason = unreadable[0] if unreadable else "no process has written a heartbeat here"
+            reason = unreadable[0] if unreadable else "there is no heartbeat here"
             raise ValueError(f"{self.path}: {reason}")
         return [b for b in beats if b.process < beats[0].processes], unreadable
 

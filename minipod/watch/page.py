@@ -11,10 +11,14 @@ from minipod.watch.heartbeats import Beat
 # name, what it is, and what it is of one process; None: not known yet
 METRICS: tuple[tuple[str, str, Callable[[Beat], float | None]], ...] = (
     ("done_step", "The last step that this process has finished.", lambda b: b.done),
-    ("step_seconds", "Median time of its last ten steps.", lambda b: b.step_seconds),
-    ("own_seconds", "Median time of its own part of them, before it needs the others.", lambda b: b.own_seconds),
-    ("standing_seconds", "Time since it last began, or ended, a step or its own part of one.", lambda b: b.seconds),
-    ("silent_seconds", "Time that the watcher has waited for its next heartbeat.", lambda b: round(b.silent, 3)),
+    ("step_seconds", "Median time of this process's last ten steps.", lambda b: b.step_seconds),
+    ("own_seconds", "Median time of this process's own part of these steps.", lambda b: b.own_seconds),
+    ("standing_seconds", "Time since this process last called begin, ready or done.", lambda b: b.seconds),
+    (
+        "silent_seconds",
+        "Time that the watcher has waited for the next heartbeat of this process.",
+        lambda b: round(b.silent, 3),
+    ),
 )
 
 
@@ -46,7 +50,7 @@ def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:
         lines += [f"# HELP minipod_{name} {what}", f"# TYPE minipod_{name} gauge"]
         values = [(b, of(b)) for b in beats]
         lines += [f"minipod_{name}{_labels(b)} {value}" for b, value in values if value is not None]
-    lines += ["# HELP minipod_found 1 for each process that hangs, is slow, silent or gone, or whose clock differs."]
+    lines += ["# HELP minipod_found 1 for each problem found."]
     lines += ["# TYPE minipod_found gauge"]
     for f in findings:
         of = {b.process: b for b in beats}

@@ -32,13 +32,13 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
         still = {p for _, processes, _ in now for p in processes}
         going = {b.process for b in beats if b.doing != "ended" and not stands(b, limit)}
         for p in sorted((blamed - still) & going):
-            _say(f"process {p} is working normally again")
+            _say(f"process {p} is working again")
         blamed = blamed - going | still
         bad |= bool(now)
         before = set(now)
         if all(b.doing == "ended" or _gone(b, findings) for b in beats):
             last = max((b.done for b in beats if b.step_seconds is not None), default="none")
-            _say(f"all processes have ended; the last step done is {last}")
+            _say(f"all processes have ended; last step done: {last}")
             return bad
         time.sleep(LOOK)
         beats, unreadable = looking.look()

@@ -19,12 +19,12 @@ def test_so_many_cpu_devices_are_there_whatever_the_environment_says_and_once_ja
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ | bent)
     assert done.stdout == "3 cpu\n" and done.stderr.splitlines()[-1] == (
-        "RuntimeError: JAX has already started with 3 cpu devices: call minipod.devices.simulate(8) before anything "
-        "that uses a device, in a new process"
+        "RuntimeError: JAX has already started with 3 cpu devices: call minipod.devices.simulate(8) first, in a new "
+        "process"
     )
 
 
 def test_impossible_numbers_are_refused():
     for devices in (0, 1025):
-        with pytest.raises(ValueError, match=rf"simulate\(devices={devices}\): between 1 and 1024"):
+        with pytest.raises(ValueError, match=rf"simulate\(devices={devices}\): choose between 1 and 1024"):
             simulate(devices)

@@ -50,5 +50,5 @@ def test_a_picture_without_its_packages_is_one_sentence(tmp_path: Path, monkeypa
     monkeypatch.setenv("PATH", str(tmp_path))  # no `dot`
     assert main(["draw", "-o", str(tmp_path / "a.svg")]) == 2
     said = capsys.readouterr().err
-    need = r"minipod: pictures need packages that are not installed: "
-    assert re.fullmatch(need + r"(`pip install .+`|install minipod with its extra, minipod\[pictures\])\n", said)
+    need = r"minipod: packages for pictures are missing: "
+    assert re.fullmatch(need + r"(`pip install .+`|install minipod\[pictures\])\n", said)

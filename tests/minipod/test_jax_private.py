@@ -75,7 +75,7 @@ def test_what_fails_after_an_import_does_not_make_the_import_fail(tmp_path: Path
     once_imported("module_of_test", lambda: 1 / 0)
     assert importlib.import_module("module_of_test").here
     assert capsys.readouterr().err == (
-        "minipod: module_of_test could not be prepared and is used as it is (ZeroDivisionError: division by zero)\n"
+        "minipod: module_of_test could not be prepared (ZeroDivisionError: division by zero)\n"
     )
 
 

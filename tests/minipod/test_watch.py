@@ -88,7 +88,7 @@ def test_a_straggler_whose_line_is_not_known_yet_is_told_again_when_it_is(monkey
 
     said = looked_at(monkeypatch, capsys, seen(None), seen(None), seen(READ), seen(READ), seen(READ, "ended"))
     assert ["rows.py:7" in line for line in said if " is slow" in line] == [False, True], said
-    assert said[-1] == "all processes have ended; the last step done is 8"
+    assert said[-1] == "all processes have ended; last step done: 8"
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_of_a_process_that_has_ended_or_still_hangs_it_is_not_said_that_it_goes_
     ]
     said = looked_at(monkeypatch, capsys, *([beat(p, 4, **but) for p, but in enumerate(look)] for look in looks))
     assert [line for line in said if line.endswith("again")] == [
-        "process 2 is working normally again",
-        "process 3 is working normally again",
+        "process 2 is working again",
+        "process 3 is working again",
     ], said
 
 
@@ -210,19 +210,19 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
         (tmp_path / "minipod-beat-001.json").write_text(cut)
         beats, unreadable = Folder(tmp_path).look()
         assert [b.process for b in beats] == [0]
-        assert unreadable == ["minipod-beat-001.json is incomplete, not a heartbeat, or by another version of minipod"]
+        assert unreadable == ["minipod-beat-001.json is not a heartbeat that this version of minipod can read"]
     for path in tmp_path.iterdir():
         path.write_bytes(b"\xff\x00")
     assert main(["watch", str(tmp_path), "--once"]) == 2
-    assert "minipod-beat-000.json is incomplete" in capsys.readouterr().err
+    assert "minipod-beat-000.json is not a heartbeat" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("make", "arguments", "sentence"),
     [
         (None, [], "there is no such folder; does the program call Heartbeat(folder)?"),
-        ("file", [], "is a file: give the folder that the program gave to Heartbeat"),
-        ("folder", [], "no process has written a heartbeat here (a file such as minipod-beat-000.json)"),
+        ("file", [], "is a file: give the folder that the program passes to Heartbeat"),
+        ("folder", [], "there is no heartbeat here (a file such as minipod-beat-000.json)"),
         ("folder", ["--limit", "0"], "--limit must be 1 second or more, not 0"),
     ],
 )

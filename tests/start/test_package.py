@@ -114,7 +114,7 @@ def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(
     assert "[1] 1 2 4" in run(minipod, "run", "-n", "2", "-d", "2", "who.py", cwd=tmp_path)
     run(bare, "-c", "import minipod.pods, minipod.hosts, minipod.roofline", cwd=tmp_path)
     said = run(minipod, "draw", cwd=tmp_path, code=2)
-    assert said.startswith("minipod: pictures need packages that are not installed: `pip install graphviz")
+    assert said.startswith("minipod: packages for pictures are missing: `pip install graphviz")
 
 
 @pytest.mark.long

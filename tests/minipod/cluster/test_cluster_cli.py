@@ -89,7 +89,7 @@ def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(s
         (["run", "-m", "no_such"], "minipod: no_such: there is no such module"),
         (["run", "-n", "17", "p.py"], "minipod: 17 processes: choose between 1 and 16"),
         (["run", "-d", "0", "p.py"], "minipod: 0 devices"),
-        (["run", "-d", "5000", "p.py"], "minipod: 2 × 5000 = 10000 devices are too many"),
+        (["run", "-d", "5000", "p.py"], "minipod: 2 × 5000 = 10000 devices: choose at most 1024"),
         (["run", "-n", "two", "p.py"], "minipod run: argument -n/--processes: invalid int value: 'two'"),
         (["run", "--port", "1", "p.py"], "minipod: port 1: choose one between 1024 and 65535"),
         (["run", "--limit", "inf", "p.py"], "minipod: limit inf: a finite number"),
@@ -97,10 +97,10 @@ def test_a_module_of_an_editable_install_and_a_program_run_as_python_runs_them(s
         (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
         (
             ["run", "p.py", "--i={rank}"],
-            "minipod: there is no placeholder {rank}: in arguments, only {process}, {processes} and",
+            "minipod: there is no placeholder {rank}, only {process}, {processes} and",
         ),
         (["traffic", "nope.hlo"], "minipod: nope.hlo: No such file or directory"),
-        (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: the folder of that file does not exist"),
+        (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: there is no folder no"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_2(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]):

@@ -107,7 +107,7 @@ def test_run_makes_hosts_for_one_program_each_with_a_name_and_an_address_that_th
         (["--rate=1kbit"], "rate 1kbit: choose between 100kbit and 100gbit"),
         (["--delay=-5ms"], "delay '-5ms': give a number with its unit (us, ms, s)"),
         (["--delay=2s"], "delay 2s: choose at most 1s"),
-        ([], "hosts need the command ip, which is missing here: install it (Debian's package iproute2)\n"),
+        ([], "simulated hosts need the command ip: install it (Debian's package iproute2)\n"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_exit_2(options, says, monkeypatch, capsys: pytest.CaptureFixture[str]):
@@ -117,7 +117,7 @@ def test_what_cannot_be_is_one_sentence_and_exit_2(options, says, monkeypatch, c
     error = capsys.readouterr().err
     assert error.startswith(f"minipod: {says}") and error.count("\n") == 1
     monkeypatch.setattr(namespaces.sys, "platform", "darwin")
-    assert hosts.why_not() == "hosts are made of namespaces, which only Linux has"
+    assert hosts.why_not() == "simulated hosts need Linux"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the rehearsal runs only on Linux")

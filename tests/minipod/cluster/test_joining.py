@@ -127,10 +127,10 @@ def free_tens() -> int:
 
 def test_an_address_at_which_nobody_can_be():
     done = run("192.0.2.1:1234", *BOTH)
-    says = "raised ValueError: the coordinator should be at 192.0.2.1:1234, which is not this machine, but all"
+    says = "raised ValueError: the coordinator's address 192.0.2.1:1234 is not on this machine: "
     assert says in str(done.first_failure), done
     assert str(done.first_failure).split("; ")[0].endswith(", at toy.py:4")
-    with pytest.raises(ValueError, match="at no-such.invalid:99, whose name this machine cannot resolve"):
+    with pytest.raises(ValueError, match="this machine cannot resolve the coordinator's address no-such.invalid:99"):
         joining._obstacles("no-such.invalid:99", "no-such.invalid", 99)
     for address in ("localhost", "localhost:0"):
         with pytest.raises(ValueError, match=f"^'{address}' is not a coordinator's address: give a host and a "):
@@ -143,7 +143,7 @@ def test_a_port_that_another_program_has_is_named():
         done = run(address, *BOTH)
     assert str(done.first_failure).startswith(
         f"process 0 raised OSError: another program uses {address}: wait until it ends, or pass "
-        "{coordinator}, a free address, to the program, at toy.py:4"
+        "{coordinator} to the program, at toy.py:4"
     )
 
 

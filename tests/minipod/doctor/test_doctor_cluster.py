@@ -104,7 +104,7 @@ def test_planted_a_slow_process_and_what_the_doctor_of_one_machine_says_is_said_
     assert named(unused, "note") and unused["value"].startswith("8 NVIDIA GPUs in this machine; JAX runs on")
     assert unused["advice"].startswith("`minipod run` simulates CPU devices")
     assert named(host, "note") and "127.0.1.1, reachable only from this machine" in host["value"]
-    assert "give the name its network address in /etc/hosts" in host["advice"]
+    assert "give this name its network address in /etc/hosts" in host["advice"]
     assert named(found["cuda_visible_devices"], "note") and named(found["ld_library_path"])
     assert named(found["slowest"], "note") and "process 1 (" in found["slowest"]["value"], found["slowest"]
 
@@ -148,7 +148,7 @@ def test_planted_a_process_that_ends_before_it_comes(tmp_path: Path):
     ends = "import os, sys\nif 'minipod.doctor.cluster_probe' in sys.orig_argv: os._exit(7)\n"
     run, found = doctors(8, 30, 120, PYTHONPATH=custom(tmp_path, ends))
     assert found["processes"]["state"] == "fault" and found["processes"]["advice"].startswith(
-        "process 1 did not arrive"
+        "process 1 did not connect to 127.0.0.1:"
     )
     assert "JAX does not start: exit code 7" in run.outputs[1]  # it says so itself
     assert run.exit_code
@@ -192,11 +192,11 @@ def test_without_the_other_process_it_ends_within_the_limit_and_another_job_on_i
     alone = f"minipod: process 1: process 0 could not be reached at {address} within {limit} s (Connection refused)\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", alone)
     done, limit = in_process("0", address)
-    assert done.returncode == 1 and f"process 1 did not arrive within {limit} s" in done.stdout
+    assert done.returncode == 1 and f"process 1 did not connect to {address} within {limit} s\n" in done.stdout
     with socket.create_server(("127.0.0.1", 0)) as other:
         done, _ = in_process("0", f"127.0.0.1:{other.getsockname()[1]}")
     assert done.returncode == 1 and "process 0 cannot listen there" in done.stdout
-    assert "another job's coordinator use this port?" in done.stdout
+    assert "start `minipod run` with a different --port" in done.stdout
 
 
 OPEN_MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
@@ -206,15 +206,15 @@ ALONE = {"MINIPOD_COORDINATOR": "127.0.0.1:1", "MINIPOD_PROCESSES": "1", "MINIPO
 @pytest.mark.parametrize(
     ("env", "limit", "sentence"),
     [
-        ({}, 90, "JAX finds no cluster here; start this with a launcher: `srun minipod"),
+        ({}, 90, "JAX finds no cluster here: start `minipod doctor --cluster` with srun, mpirun or"),
         ({}, 0, "limit 0: a positive number of seconds is needed"),
         (
             OPEN_MPI | {"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"},
             90,
-            "the variables of two launchers disagree, Open",
+            "two launchers disagree: Open MPI (process",
         ),
-        (ALONE, 90, "this is the only process, according to minipod run: there is nothing to compare"),
-        (OPEN_MPI, 90, "JAX's detector does not know the MPI"),
+        (ALONE, 90, "minipod run reports only one process: start at least two"),
+        (OPEN_MPI, 90, "JAX needs mpi4py to detect MPI here"),
     ],
 )
 def test_where_there_is_no_cluster_one_sentence_says_so(env, limit, sentence, capsys: pytest.CaptureFixture[str]):
@@ -240,7 +240,7 @@ def test_of_many_processes_the_odd_ones_are_named():
     assert found["Clocks"].value == "process 3 (a0) 120.0 s ahead of process 0's" and found["Clocks"].advice
     assert found["jax"].value == "0.10.2 in processes 0, 1, 5, 6 (a0, a1), 0.11.0 in processes 2–4, 7 (a0, a1)"
     assert found["Devices"].value == "gpu · A100 in processes 1–7 (a0, a1), gpu · H100 in process 0 (a0)"
-    assert found["Slowest"].value == "process 5 (a1): 1.0 s for what takes the others 250 ms (medians)"
+    assert found["Slowest"].value == "process 5 (a1): 1.0 s; the others: 250 ms for the same work (medians)"
     assert found["Slowest"].advice and not all_well([found["jax"]])
     assert found["Hop"] == Finding(
         "Hop", "an all-reduce of 4 bytes takes 0.1 ms; in one of 4 MiB each process sends 2.00 GB/s (medians)"

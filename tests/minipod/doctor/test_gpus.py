@@ -49,10 +49,10 @@ def test_memory_that_somebody_holds_is_told_with_the_process_and_what_is_not_sai
         assert gpus.identities([0], {}) == [] and gpus.held() is None
     smi(memory=f"{full}\n1, {SECOND}, 9, 81559", apps=f"{FIRST}, 999999999")
     found = gpus.held()
-    assert found and found.value == "GPU 0: process 999999999 holds 59.9 of 79.6 GiB" and not found.needed
+    assert found and found.value == "GPU 0: 59.9 of 79.6 GiB used by process 999999999" and not found.needed
     smi(memory=full)
     found = gpus.held()
-    assert found and found.value == "GPU 0: an unknown process holds 59.9 of 79.6 GiB"
+    assert found and found.value == "GPU 0: 59.9 of 79.6 GiB used"
 
 
 def test_two_processes_on_one_gpu_are_told():

@@ -66,12 +66,11 @@ def test_planted_launchers_that_jax_does_not_know_two_at_once_and_none():
     assert cluster(**open_mpi_5) is None and 'cluster_detection_method="mpi4py"' in advice(**open_mpi_5)
     assert cluster(**batch_script) is None and "start the program with `srun`" in advice(**batch_script)
     step = {name: SLURM[name] for name in SLURM if name != "SLURM_NTASKS"}
-    assert cluster(**step) is None and "but JAX also needs SLURM_NTASKS: " in advice(**step)
+    assert cluster(**step) is None and advice(**step).endswith("without SLURM_NTASKS")
     said = advice(**MPI4, **SLURM)
-    assert said.startswith("two launchers' variables are set, Open MPI (process 1 of 2), Slurm (process 3 of 4)")
-    assert "JAX uses those of Open MPI" in said
+    assert said.startswith("two launchers disagree: Open MPI (process 1 of 2), Slurm (process 3 of 4); start")
     assert "num_processes and process_id" in advice(JAX_COORDINATOR_ADDRESS="127.0.0.1:1234")
-    assert "such as torchrun" in advice(WORLD_SIZE="4", RANK="1")
+    assert "JAX does not read WORLD_SIZE=4: " in advice(WORLD_SIZE="4", RANK="1")
     assert not launcher.launcher(None, env={"WORLD_SIZE": "1", "RANK": "0"}).advice
     if find_spec("kubernetes") is None:
         assert "`pip install 'jax[k8s]'`" in advice(KUBERNETES_SERVICE_HOST="10.0.0.1")
@@ -86,12 +85,12 @@ def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         said = launcher.coordinator(of(coordinator=address), {})
-        assert said.state == "fault" and "another job's coordinator use this port?" in said.advice
+        assert said.state == "fault" and "set JAX_COORDINATOR_PORT to another" in said.advice
         assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith(" listens on the port")
     assert launcher.coordinator(of(coordinator=address), {}).value.endswith(", free")
     assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("listens on the port yet")
     said = launcher.coordinator(of(coordinator="no-such-host.invalid:1234"), {})
-    assert said.state == "fault" and said.advice.startswith("no-such-host.invalid cannot be resolved on this host")
+    assert said.state == "fault" and said.advice.startswith("this host cannot resolve no-such-host.invalid (")
     said = launcher.coordinator(of(coordinator="198.51.100.1:23456"), {})  # an address for documents, nobody's
     assert said.state == "fault" and "set JAX_COORDINATOR_ADDRESS to" in said.advice
     for wrong in ("", "host0", "host0:0", "host0:99999"):
@@ -166,7 +165,7 @@ def test_planted_a_gpu_without_its_driver_its_plugin_or_hidden(root: Path, monke
         return found.advice
 
     monkeypatch.setattr(accelerators, "versions", lambda: {"jax": "0.10.2", "jaxlib": "0.10.2"})
-    assert "the driver is not loaded" in advice()
+    assert "load NVIDIA's driver" in advice()
     (root / "dev/nvidia0").touch()
     (root / "dev/nvidiactl").touch()
     assert 'pip install "jax[cuda13]"' in advice()

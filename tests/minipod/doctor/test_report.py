@@ -126,7 +126,7 @@ def test_a_jax_that_starts_before_the_program_is_found(monkeypatch: pytest.Monke
     (tmp_path / "sitecustomize.py").write_text("import jax\njax.devices()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     simulated = next(f for f in report.with_jax() if f.name == "Simulated")
-    assert simulated.advice.startswith("JAX starts before the program does") and simulated.state == "fault"
+    assert simulated.advice.startswith("JAX starts before the program: ") and simulated.state == "fault"
 
 
 def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(
@@ -137,6 +137,6 @@ def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(
     monkeypatch.setattr(namespaces, "NEEDED", {"tc": "iproute2"})
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", "/nowhere/either")
-    assert "missing here: install it (Debian's package iproute2)" in str(namespaces.why_not())
+    assert "install it (Debian's package iproute2)" in str(namespaces.why_not())
     monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", f"{tmp_path}:/usr/bin:/bin")
     assert "missing" not in str(namespaces.why_not())

@@ -96,7 +96,7 @@ def test_a_thousand_devices_are_summarised_and_without_graphviz_only_what_it_dra
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     without, told, *drawn = run.stdout.splitlines()
     assert without == "An array float32[8], not divided: device 0 holds all of it."
-    assert told.startswith("Missing pictures need packages that are not installed: ")
+    assert told.startswith("Missing packages for pictures are missing: ")
     assert len(drawn) == 6, run.stderr
     for size, words, short in (line.split() for line in drawn):
         assert int(size) < 40_000 and int(words) < 1_500 and short == "True"

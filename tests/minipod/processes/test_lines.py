@@ -48,7 +48,7 @@ def test_a_line_of_ten_megabytes_comes_through_and_a_long_one_is_kept_as_one(her
     run = cluster.run("p.py", processes=1, limit=300, show=lambda _, line: sizes.append(len(line)))
     assert sum(sizes) == 20_200_003 and run.ok
     assert run.outputs[0].startswith("x" * 200_000 + "\n")
-    assert len(run.outputs[0]) < 1_001_000 and run.outputs[0].endswith("than is kept here)\n")
+    assert len(run.outputs[0]) < 1_001_000 and run.outputs[0].endswith("the rest is not kept)\n")
 
 
 def test_progress_is_shown_as_it_comes_and_its_last_form_is_kept(here: Path):
@@ -73,10 +73,10 @@ def test_a_debugger_is_refused_in_one_sentence_unless_it_is_another(here: Path):
     (here / "p.py").write_text("x = 1\nbreakpoint()\nprint('on')\n")
     run = cluster.run("p.py", processes=1, check=False)
     assert run.first_failure == (
-        "process 0 raised RuntimeError: a debugger needs a keyboard, but a cluster's processes have none: "
+        "process 0 raised RuntimeError: a debugger cannot read the keyboard in a cluster: "
         "debug the program in a single process, at p.py:2"
     )
     assert cluster.run("p.py", processes=1, env={"PYTHONBREAKPOINT": "builtins.print"}).outputs == ["\non\n"]
     (here / "p.py").write_text("import pdb\npdb.set_trace()\nprint('on')\n")
     run = cluster.run("p.py", processes=1, check=False)
-    assert run.first_failure and "BdbQuit: a debugger needs a keyboard" in run.first_failure
+    assert run.first_failure and "BdbQuit: a debugger cannot read the keyboard" in run.first_failure
