@@ -66,8 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     start = commands.add_parser(
-        "start",
-        help="run a program as one process of an srun or mpirun job; end the process at once if the program fails",
+        "start", help="run a program as one process of an srun or mpirun job; exit at once if it fails"
     )
     start.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
     _add_command(start)
@@ -88,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         "--limit", type=float, default=60.0, metavar="S", help="seconds that a step or a save may take (default: 60)"
     )
     watch.add_argument(
-        "--once", action="store_true", help="print the current state and exit; the code is 1 if something is wrong"
+        "--once", action="store_true", help="print the current state and exit; the exit code is 1 if something is wrong"
     )
     watch.add_argument("--prometheus", action="store_true", help="like --once, but in the Prometheus text format")
     watch.set_defaults(command=_watch)

@@ -44,7 +44,7 @@ class Chip:
         alike = "f8" if base.startswith("f8") else "bf16" if base == "f16" else base
         short = base if base in self.flops else alike
         if short not in self.flops or (passes and not self.name.startswith("TPU")):
-            raise ValueError(f"minipod has no peak of {self.name} for {kind}, only for {', '.join(self.flops)}")
+            raise ValueError(f"minipod has no peak FLOP/s for {kind} on {self.name}, only for {', '.join(self.flops)}")
         return self.flops[short] / int(passes or 1)
 
     @property

@@ -101,7 +101,7 @@ def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[fl
                 rest[kind] = count
     slow = chip.flops.get("bf16", max(chip.flops.values())) / 100
     counts = ", ".join(f"{count:.3g} of {kind}" for kind, count in rest.items())
-    why = (f"compute does not include FLOPs for which minipod has no peak of {chip.name}: {counts}",) if rest else ()
+    why = (f"compute does not include FLOPs of types without a known peak on {chip.name}: {counts}",) if rest else ()
     return known, known + sum(rest.values()) / slow, why
 
 

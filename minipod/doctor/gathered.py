@@ -187,7 +187,7 @@ def _clocks(gathered: Gathered) -> list[Finding]:
         most = max(abs(clock.ahead) + clock.within for clock in clocks.values())
         return [Finding("Clocks", f"at most {seconds(most)} from process 0's")]
     each = [f"{gathered.who([p])} {abs(s):.1f} s {'ahead of' if s > 0 else 'behind'}" for p, s in wrong.items()]
-    advice = "synchronize the clocks with NTP or chrony"
+    advice = "synchronize the clocks, for example with chrony"
     return [Finding("Clocks", ", ".join(f"{one} process 0's" for one in each), advice, needed=False)]
 
 

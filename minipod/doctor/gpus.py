@@ -50,7 +50,7 @@ def held() -> Finding | None:
                 holdings.append(f"GPU {index}: {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB used{by}")
     if not holdings:
         return None
-    advice = "free this memory, or let JAX take less than three quarters (XLA_PYTHON_CLIENT_MEM_FRACTION=.25)"
+    advice = "free this memory, or let JAX take less (XLA_PYTHON_CLIENT_MEM_FRACTION=.25)"
     return Finding("GPU memory", "; ".join(holdings), advice, needed=False)
 
 

@@ -42,4 +42,4 @@ def _fault(folder: Path) -> str:
     except OSError as error:
         return f"cannot be created ({error.strerror}): set"
     ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
-    return "" if ours else "is not a folder of yours alone: remove it, or set"
+    return "" if ours else "is not your private folder: remove it, or set"

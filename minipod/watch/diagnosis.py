@@ -52,7 +52,7 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     if late:
         for b in left:
             last = "before its first step was done" if b.step_seconds is None else f"after step {b.done}"
-            findings.append(Finding("gone", (b.process,), f"{who(b)} has ended, {last}"))
+            findings.append(Finding("gone", (b.process,), f"{who(b)} has ended {last}"))
     if late and all(b.silent < DOUBTFUL * b.every for b in alive):
         findings += _hangs(who, alive, late, blamed=bool(findings))
     return [*findings, *_slow(who, alive), *_clocks(who, beats)]

@@ -12,7 +12,7 @@ from minipod.watch.heartbeats import Beat
 METRICS: tuple[tuple[str, str, Callable[[Beat], float | None]], ...] = (
     ("done_step", "The last step that this process has finished.", lambda b: b.done),
     ("step_seconds", "Median time of this process's last ten steps.", lambda b: b.step_seconds),
-    ("own_seconds", "Median time of this process's own part of these steps.", lambda b: b.own_seconds),
+    ("own_seconds", "Median time of this process's own part of its last ten steps.", lambda b: b.own_seconds),
     ("standing_seconds", "Time since this process last called begin, ready or done.", lambda b: b.seconds),
     (
         "silent_seconds",

@@ -23,9 +23,9 @@ def test_every_chip_has_a_source_a_link_and_figures_also_those_that_readers_in_c
 
 
 def test_what_has_no_figure_is_answered_in_one_sentence():
-    with pytest.raises(ValueError, match="minipod has no peak of A100 for f8e4m3fn, only for bf16, s8$"):
+    with pytest.raises(ValueError, match="minipod has no peak FLOP/s for f8e4m3fn on A100, only for bf16, s8$"):
         chip("A100").peak("f8e4m3fn")
-    with pytest.raises(ValueError, match="minipod has no peak of H100 for f32"):
+    with pytest.raises(ValueError, match="minipod has no peak FLOP/s for f32 on H100"):
         roofline.compute_seconds({"f32": 1e12}, chip("H100"))
     with pytest.raises(ValueError, match="minipod has no figure for the speed of Ascend 910B's memory"):
         roofline.memory_seconds(1e9, chip("Ascend 910B"))
@@ -68,4 +68,4 @@ def test_types_without_a_figure_count_as_what_the_chip_makes_of_them():
     assert roofline.compute_seconds_at_least({"f8e4m3fn": 2e15}, chip("H100"))[0] == 1
     known, most, why = roofline.compute_seconds_at_least({"bf16": 1.97e14, "s32": 1.97e10}, v5e)
     assert known == 1 and most == pytest.approx(1.01)
-    assert why == ("compute does not include FLOPs for which minipod has no peak of TPU v5e: 1.97e+10 of s32",)
+    assert why == ("compute does not include FLOPs of types without a known peak on TPU v5e: 1.97e+10 of s32",)

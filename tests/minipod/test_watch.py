@@ -114,7 +114,7 @@ def test_a_straggler_whose_line_is_not_known_yet_is_told_again_when_it_is(monkey
         ([waits(p) for p in (0, 1, 3)], "gone", (2,), ""),
         (
             [waits(0), waits(1), waits(2), beat(3, doing="ended", done=8)], "gone", (3,),
-            "process 3 on host1 has ended, after step 8",
+            "process 3 on host1 has ended after step 8",
         ),
     ],
 )  # fmt: skip

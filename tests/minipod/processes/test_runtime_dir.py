@@ -38,18 +38,18 @@ def test_it_is_made_for_this_user_alone(shared: Path, monkeypatch: pytest.Monkey
 def test_a_link_in_its_place_or_one_that_others_can_write_is_not_trusted(shared: Path):
     (shared / "elsewhere").mkdir(0o700)
     ours(shared).symlink_to(shared / "elsewhere")
-    with pytest.raises(PermissionError, match="is not a folder of yours alone: remove it, or set TMPDIR"):
+    with pytest.raises(PermissionError, match="is not your private folder: remove it, or set TMPDIR"):
         processes.free_port()
     assert list((shared / "elsewhere").iterdir()) == []
     ours(shared).unlink()
     ours(shared).mkdir(0o700)
     if os.getuid() == 0:  # only root can make a folder somebody else's
         os.chown(ours(shared), 12345, 12345)
-        with pytest.raises(PermissionError, match="is not a folder of yours alone"):
+        with pytest.raises(PermissionError, match="is not your private folder"):
             runtime_dir()
         os.chown(ours(shared), 0, 0)
     ours(shared).chmod(0o777)
-    with pytest.raises(PermissionError, match="is not a folder of yours alone"):
+    with pytest.raises(PermissionError, match="is not your private folder"):
         runtime_dir()
 
 
