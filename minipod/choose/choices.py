@@ -51,15 +51,14 @@ def choices(of: Model, on: str) -> list[Choice]:
     slice_ = slice_of(on)
     made = [_choice(of, slice_, *each) for each in _meshes(slice_) if not refused(of, slice_, _sizes(*each))]
     if not made:
-        rows, why = counted(of.rows, "sequence"), _left_out(of, slice_)
-        raise ValueError(f"no layout on {on} divides {rows} and a width of {of.width}: {why}")
+        raise ValueError(f"no layout on {on} is possible: {_left_out(of, slice_)}")
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
         why = f" (left out: {left_out})" if (left_out := _left_out(of, slice_)) else ""
         raise ValueError(
             f"{of.params:.3g} parameters do not fit on {on} in any layout of data, fsdp and tensor{why}: even "
-            f"{least.name}, data={least.data},model={least.model}, needs about {least.held / 1e9:,.1f} GB, "
-            f"and a device has {least.room / 1e9:,.1f} GB"
+            f"{least.name} with data={least.data},model={least.model} needs about {least.held / 1e9:,.1f} GB, but a "
+            f"device has {least.room / 1e9:,.1f} GB"
         )
     return sorted(made, key=lambda choice: ((True, None, False).index(choice.fits), choice.seconds.least))
 
@@ -121,17 +120,13 @@ def summary(of: Model, first: Choice, on: str) -> str:
     which = "The fastest that fits" if first.fits else "No layout is certain to fit; the fastest that may fit"
     without = f"Left out: {left_out}.\n" if (left_out := _left_out(of, slice_of(on))) else ""
     return (
-        f"Assumptions: {counted(of.layers, 'layer')} of width {of.width}; Adam in f32; arithmetic in bf16, in which "
-        f"weights and gradients are sent; layers {'' if of.again else 'not '}recomputed in the backward pass; each "
-        "device at its peak.\n"
+        f"Assumptions: {counted(of.layers, 'layer')} of width {of.width}; Adam in f32, all else in bf16; layers "
+        f"{'' if of.again else 'not '}recomputed in the backward pass; each device at its peak.\n"
         f"{without}{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
-        "Compared with more than 40 compiled plans, arithmetic is within 2 %, and bytes sent are within 7 %, except "
-        "where libtpu gathers f32 weights in bf16; bytes held with attention scores, if layers are recomputed, are "
-        f"0.82 to 1.09 times the plan's. So a layout counts as fitting only if {CLOSE[of.again]:g} times as much would "
-        'fit, including what the column "holds" leaves out: attention scores, unless a kernel keeps them in the core, '
-        f"and the logits of {VOCABULARY:,} tokens.\n"
-        "To compile it, once a function of yours returns the step and its arguments on this mesh:\n"
+        'The column "holds" leaves out attention scores and logits. A layout counts as fitting only if '
+        f"{CLOSE[of.again]:g} times as much would fit, including these, for a vocabulary of {VOCABULARY:,} tokens.\n"
+        "To compile it, let program(mesh) in yours.py return the step and its arguments, and run\n"
         f"minipod plan yours.py:program --on {on} --mesh {axes}"
     )
 

@@ -121,8 +121,7 @@ def refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
     if other := [axis for axis in sizes if axis not in AXES]:
         return f"no axis is called {other[0]}: choose from {', '.join(AXES)}"
     if prod(sizes.values()) != on.devices:
-        product = " × ".join(str(n) for n in sizes.values() if n > 1) or "1"
-        return f"{on} has {counted(on.devices, 'device')}, but the product of the axes is {product}"
+        return f"{on} has {counted(on.devices, 'device')}, but the product of the axes is {prod(sizes.values())}"
     rows = sizes["data"] * sizes["fsdp"] * sizes["expert"]
     if of.rows % rows:
         sequences = counted(of.rows, "sequence")

@@ -65,7 +65,7 @@ def callees_first(program: Program, start: str) -> list[str]:
         name = next(reversed(path))
         for callee, instruction in path[name]:
             if callee in path:
-                raise quoted(f"the computation {callee} calls itself, which no compiler writes", instruction.line)
+                raise quoted(f"the computation {callee} calls itself", instruction.line)
             if callee not in depth:
                 path[callee], deepest[callee] = calls(callee), 0
                 break

@@ -225,13 +225,9 @@ def parse(text: str) -> Program:
             current[instruction.name] = instruction
     if not header or not entry or current is not None:
         raise ValueError(
-            "this is not the whole text of a compiled program (no HloModule line or no ENTRY computation from { to }): "
-            "give jax.jit(f).lower(…).compile().as_text()"
+            "this is not the whole text of a compiled program: give jax.jit(f).lower(…).compile().as_text()"
         )
     if "is_scheduled=true" not in header and _FOR_PARTITIONERS.search(text):  # for one device they may stay
-        raise ValueError(
-            "this program is lowered but not compiled, so its collectives are not in it yet: "
-            "give jax.jit(f).lower(…).compile().as_text()"
-        )
+        raise ValueError("this program is lowered but not compiled: give jax.jit(f).lower(…).compile().as_text()")
     counts = {m[1]: int(m[2]) for m in re.finditer(r"\b(replica_count|num_partitions)=(\d+)", header)}
     return Program(computations, entry, counts.get("replica_count", 1), counts.get("num_partitions", 1))

@@ -21,7 +21,7 @@ def calls(processes: Sequence[Sequence[str]]) -> Picture:
         raise ValueError("there is no call to draw: give a list of names for each process")
     rows = max(map(len, columns))
     if rows > MOST:
-        raise ValueError(f"{rows} calls of a process are too many to draw: at most {MOST}")
+        raise ValueError(f"{rows} calls of a process cannot be drawn: at most {MOST} can")
     known = list(dict.fromkeys(name for names in columns for name in names))
     width = max(90.0, *(text_width(name, 12, True) + 24 for name in [*known, _NO_CALL]))
     g: Any = graph.graph(rankdir="TB", nodesep="0.9", ranksep="0.14")

@@ -24,11 +24,11 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
     if lies is None:
         raise ValueError("these devices have no coordinates: give a mesh of TPUs, such as minipod.pods.mesh returns")
     if lies.slices:
-        raise ValueError(f"these devices lie on {len({*lies.slices})} slices, each a torus: draw the mesh of one")
+        raise ValueError(f"these devices lie on {len({*lies.slices})} slices: draw the mesh of one")
     wide, tall, deep = (*lies.shape, 1, 1)[:3]
     shape = "x".join(str(n) for i, n in enumerate(lies.shape) if i < 2 or n > 1)
     if max(wide, tall) > MOST or deep > PLANES:
-        raise ValueError(f"a torus of {shape} chips is too large to draw: at most {MOST}x{MOST}x{PLANES}")
+        raise ValueError(f"a torus of {shape} chips cannot be drawn: at most {MOST}x{MOST}x{PLANES} can")
     chips: dict[tuple[int, ...], list[int]] = {}
     for place, device in zip(lies.coords, mesh.devices.flat, strict=True):
         chips.setdefault((*place, 0, 0)[:3], []).append(device.id)

@@ -89,7 +89,7 @@ def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dic
         raise ValueError(f"a picture holds 1 to {MOST} curves, not {len(series)}")
     xs = None if x is None else _numbers("x", x)
     if xs is not None and not np.isfinite(xs).all():
-        raise ValueError("x has a value that is not finite and cannot be drawn")
+        raise ValueError("x has a value that is not finite")
     lines: dict[str, Points] = {}
     for name, values in series.items():
         ys = _numbers(f"the curve {str(name)!r}", values)
@@ -112,7 +112,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
     try:
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise TypeError(f"{what} is not a list of numbers: {type(values).__name__}") from None
+        raise TypeError(f"{what} is not a list of numbers") from None
     if numbers.ndim != 1 or not len(numbers):
         raise ValueError(f"{what} has shape {numbers.shape}: expected one dimension and at least one number")
     return numbers

@@ -37,7 +37,7 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
     """
     axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(arguments)
     if not arguments:
-        raise ValueError("flow(function, *arguments) needs the arguments that the function is mapped over")
+        raise ValueError("flow(function, *arguments) needs at least one argument")
     if len(axes) != len(arguments):
         given = counted(len(arguments), "argument")
         raise ValueError(f"in_axes has length {len(axes)} for {given}: give one entry for each argument")
@@ -55,7 +55,7 @@ def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_n
         if len(mapped) < len(jax.tree.leaves(argument)):
             copied.append(Stream(name, _kind(argument)))
     if not split:
-        raise ValueError("in_axes splits no array, so every argument is copied: at least one must be split")
+        raise ValueError("in_axes splits no argument: at least one must be split")
     if len(sizes) != 1:
         raise ValueError(f"the split dimensions differ in size {sorted(sizes)}: each must equal the number of devices")
     out = jax.eval_shape(jax.vmap(function, in_axes=in_axes, axis_name=axis_name), *arguments)

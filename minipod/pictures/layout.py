@@ -90,7 +90,7 @@ def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout
     if isinstance(sharding, NamedSharding) and len(sharding.spec) > len(size):
         raise ValueError(
             f"an array of shape {size} does not fit {spec}: "
-            f"it has {counted(len(size), 'dimension')}, the spec has {len(sharding.spec)}"
+            f"it has {counted(len(size), 'dimension')}, but the spec has {len(sharding.spec)}"
         )
     if isinstance(getattr(sharding, "mesh", None), AbstractMesh):
         raise TypeError("the sharding's mesh is an AbstractMesh, which has no devices: use a Mesh")
@@ -130,9 +130,7 @@ def _read(it: Any, shape: Sequence[int] | None) -> tuple[Sharding, tuple[int, ..
         raise TypeError(f"expected a jax.Array, or a Sharding and a shape, got {type(it).__name__}")
     size = tuple(it.shape)
     if shape is not None and _shape(shape) != size:
-        raise ValueError(
-            f"the array has shape {size}, not {tuple(shape)}: leave shape out, because the array has its own"
-        )
+        raise ValueError(f"the array has shape {size}, not {tuple(shape)}: leave shape out")
     return sharding, size, str(it.dtype)
 
 

@@ -34,9 +34,7 @@ def checked(mesh: Any) -> None:
     if not isinstance(mesh, Mesh):
         raise TypeError(f"expected a Mesh, such as jax.make_mesh returns, got {type(mesh).__name__}")
     if mesh.devices.size == 0 or not mesh.axis_names:
-        raise ValueError(
-            "this mesh has no axes or no devices: give one with both, such as jax.make_mesh((8,), ('x',)) returns"
-        )
+        raise ValueError("this mesh has no axes or no devices: give one such as jax.make_mesh((8,), ('x',))")
 
 
 def grids(mesh: Mesh) -> list[Grid | None]:

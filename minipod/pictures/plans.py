@@ -7,6 +7,7 @@ from minipod.drawing.axes import axis
 from minipod.drawing.phrases import Phrase, alt_text, several
 from minipod.drawing.svg import Canvas, Picture, number, text_width
 from minipod.pictures.curves import TALL, WIDE, frame, marker
+from minipod.ranges import counted
 from minipod.roofline import BOUNDS
 
 MOST, LINE = 16, 15.0  # plans; from one line of small print to the next
@@ -24,7 +25,8 @@ def plans(plans: Sequence[Any]) -> Picture:
     fitting = [p for p in every if p.fits and p.bound and p.memory["peak"]]
     if not fitting or len(every) > MOST:
         raise ValueError(
-            f"give 1 to {MOST} plans, at least one with figures: {len(every)} given, {len(fitting)} with figures"
+            f"{counted(len(every), 'plan')} cannot be drawn: give 1 to {MOST}, at least one that fits and has all "
+            "figures"
         )
     points = [(100 * p.memory["peak"] / p.memory["limit"], 1e3 * p.seconds.least) for p in fitting]
     kinds = [kind for kind in BOUNDS if any(p.bound == kind for p in fitting)]

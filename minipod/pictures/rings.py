@@ -28,7 +28,7 @@ def ring(devices: Sequence[Any]) -> Picture:
     owners = sorted({d.process_index for d in order})
     if not 2 <= len(order) <= MOST or len(owners) > HOSTS:
         caption = f"a ring of {counted(len(order), 'device')} on {counted(len(owners), 'host')}"
-        raise ValueError(f"{caption}: 2 to {MOST} devices on at most {HOSTS} can be drawn")
+        raise ValueError(f"{caption} cannot be drawn: 2 to {MOST} devices on at most {HOSTS} hosts can")
     wide = max(text_width(f"device {d.id}") for d in order) + 18
     places: dict[int, tuple[float, float]] = {}  # device → the left upper corner of its box
     canvas = Canvas()

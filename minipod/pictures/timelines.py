@@ -76,7 +76,7 @@ def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timel
     ticks = [["" if c is None else str(c) for c in tick] for tick in table]
     stages = len(ticks[0]) if ticks else 0
     if not stages or any(len(tick) != stages for tick in ticks) or len(ticks) > TICKS:
-        raise ValueError(f"a table has 1 to {TICKS} ticks, each with what every stage does in it")
+        raise ValueError(f"a table needs 1 to {TICKS} ticks, each with a label for every stage")
     kinds: list[str] = []
     line, idle = Timeline(lanes or [f"stage {i}" for i in range(stages)]), 0
     for t, tick in enumerate(ticks):

@@ -131,8 +131,8 @@ def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
     for size in axes.values():
         if size % left and left % size:
             raise ValueError(
-                f"{_written(dict(axes))} cannot be laid out on {on}: the first axes cross its {on.count} slices, but "
-                f"neither of {size} and {left} divides the other"
+                f"{_written(dict(axes))} cannot be laid out on {on}: {size} is neither a divisor nor a multiple "
+                f"of {left} slices"
             )
         over.append(min(size, left))
         left //= over[-1]

@@ -60,7 +60,7 @@ def seconds(
     if unseen:
         most |= dict.fromkeys(BOUNDS, inf)
         names = ", ".join(f"{name} ({count} ×)" for name, count in unseen.items())
-        notes.append(f"kernels without a cost estimate, of which only operands and results are counted: {names}")
+        notes.append(f"kernels without a cost estimate, counted by their operands and results: {names}")
     if once := loops.get("once"):
         most |= dict.fromkeys(BOUNDS, inf)
         notes.append(f"loops of unknown length, counted once: {once}")

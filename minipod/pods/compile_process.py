@@ -45,7 +45,7 @@ class _Forwarded(io.TextIOBase):
 
     def write(self, text: str) -> int:
         if text and self.left >= 0:
-            cut = "" if len(text) <= self.left else "\n(the rest of what the program prints is left out)\n"
+            cut = "" if len(text) <= self.left else "\n(the rest of the program's output is left out)\n"
             json_lines.write(self.answers, {"printed": text[: self.left] + cut})
             self.left -= len(text)
         return len(text)

@@ -57,8 +57,8 @@ def _installed(names: tuple[str, ...]) -> list[str]:
 
 
 _CALLS_BACK = (
-    "it calls back into Python (jax.debug.print, io_callback and the like), which jax.export cannot write: leave that "
-    "out, or give the function's file to minipod plan"
+    "jax.export cannot write its callbacks to Python, such as jax.debug.print: leave them out, or give the function's "
+    "file to minipod plan"
 )
 
 
@@ -266,7 +266,7 @@ def _mesh_of(arguments: Any) -> Any:
     meshes = list(dict.fromkeys(s.mesh for s in shardings if isinstance(s, NamedSharding)))
     if not meshes:
         raise Mistake(
-            "no argument has a NamedSharding, so nothing says on which slice this runs: give one as "
+            "no argument has a NamedSharding: give one as "
             "jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(…)))"
         )
     if len(meshes) > 1:
@@ -290,10 +290,7 @@ def _dynamic(
             places.append(i)
             expected = next(wanted, None)
     if expected is not None:
-        raise Mistake(
-            "it is not clear which of the arguments are static arguments of the jit: give the function's file to "
-            "minipod plan"
-        )
+        raise Mistake("it is not clear which arguments of the jit are static: give the function's file to minipod plan")
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
         whole = list(leaves)
@@ -342,10 +339,7 @@ def _nothing(_: object) -> None:
 def _death(code: int, stderr: str, what: str) -> str:
     """Return why the child died, in one sentence, from its exit code and what libtpu printed."""
     if "lockfile" in stderr:
-        return (
-            "libtpu cannot lock /tmp/libtpu_lockfile, because another process holds it or the file is another user's: "
-            "end that process, or remove the file"
-        )
+        return "libtpu cannot lock /tmp/libtpu_lockfile: end the process that holds it, or remove the file"
     lines = [line for line in stderr.splitlines() if re.search(r"Check fail|^F\d{4}|^\w*Error: ", line)]
     if code == -signal.SIGKILL:
         why = "it was killed, perhaps because memory ran out"

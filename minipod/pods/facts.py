@@ -50,7 +50,7 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
     result = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
     peak = sizes["peak"] or sizes["argument"] + sizes["output"] - sizes["alias"] + sizes["temp"]
     if peak > limit:
-        full = f"{peak / GIB:.2f} GiB are needed at once, and a device has {limit / GIB:.2f} GiB"
+        full = f"a device needs {peak / GIB:.2f} GiB at once, but has {limit / GIB:.2f} GiB"
         result |= {"fits": False, "full": full}
     if not answer["text"]:
         return result

@@ -141,9 +141,9 @@ class Plan:
     def _why_no_estimate(self) -> str:
         """Return what the simulation of the schedule does not model; "" if a different note says what is missing."""
         if slice_of(self.on).count > 1:
-            return "it does not model waits for other slices"
+            return "waits for other slices are not modelled"
         if self.from_host or self.to_host:
-            return "it does not model waits for the host's memory"
+            return "waits for the host's memory are not modelled"
         return ""
 
     def _rows(self) -> list[tuple[str, str]]:

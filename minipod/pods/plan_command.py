@@ -114,7 +114,7 @@ def _recorded(wanted: Wanted) -> "Plan":
 
     install = f"`pip install {' '.join(missing(slice_of(wanted.on).generation.platform))}`"
     if wanted.mesh is None:
-        raise ValueError(f"recorded plans need --mesh, and no compiler is installed here: {install}")
+        raise ValueError(f"no compiler is installed ({install}), and recorded plans need --mesh")
     if wanted.xla or wanted.save or wanted.dump or wanted.explicit or wanted.passes:
         raise ValueError(
             f"--xla, --save, --dump, --passes and --explicit need the compiler, which is not installed: {install}"
@@ -138,7 +138,7 @@ def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
     if wanted.passes is not None and wanted.passes < 1:
         raise ValueError(f"--passes {wanted.passes}: a positive number of iterations is needed")
     if wanted.explicit and not wanted.mesh:
-        raise ValueError("--explicit needs --mesh, whose axes it makes Explicit")
+        raise ValueError("--explicit needs --mesh")
     for path in filter(None, (wanted.save, wanted.dump)):
         if not Path(path).resolve().parent.is_dir():
             raise FileNotFoundError(f"{path}: the folder of that file does not exist")
@@ -179,6 +179,6 @@ def axes_of(text: str) -> dict[str, int]:
     for part in text.split(","):
         pair = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(\d+)\s*", part)
         if not pair or pair[1] in axes:
-            raise ValueError(f"{text!r} does not name mesh axes: write NAME=SIZE once for each, such as data=4,model=4")
+            raise ValueError(f"{text!r} does not name mesh axes: write each axis once, as in data=4,model=4")
         axes[pair[1]] = int(pair[2])
     return axes

@@ -87,7 +87,7 @@ def as_mistake(what: str, folder: Path) -> Iterator[None]:
         where = f" ({Path(lines[-1].filename).name}, line {lines[-1].lineno})" if lines else ""
         message = " ".join(str(error).split("\n\n")[0].split())[:400]
         if _NOT_HERE.search(message):
-            message = "it makes arrays on devices that are not here; wrap it in jax.eval_shape, which only makes shapes"
+            message = "it makes arrays on devices that are not here; wrap it in jax.eval_shape"
         elif not isinstance(error, Mistake):
             message = ": ".join(filter(None, (type(error).__name__, message)))
         raise Mistake(f"{what}: {message}{where}") from None

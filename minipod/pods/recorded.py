@@ -60,18 +60,16 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
         return same[0]
     if len(namesakes) == 1 and namesakes[0]["versions"]["jax"] != jax.__version__:
         return namesakes[0]
-    packages = missing(traced.on.generation.platform)
-    install = f"`pip install {' '.join(packages)}`"
+    install = f"`pip install {' '.join(missing(traced.on.generation.platform))}`"
     if namesakes:
         raise Stale(
-            f"what is recorded for {traced.name} on {traced.on} is not of this program, as JAX {jax.__version__} "
-            f"traces it: {install} to compile it"
+            f"the plan recorded for {traced.name} on {traced.on} is not of the program that JAX {jax.__version__} "
+            f"traces: {install} to compile it"
         )
-    size = " (a download of some 140 MB)" if "libtpu" in packages else ""
     where = place(traced).rpartition(":")[0]
     raise Missing(
         f"nothing is recorded for {traced.name} with these arguments on {where}, and the compiler is not installed: "
-        f"{install}{size}"
+        f"{install}"
     )
 
 

@@ -117,8 +117,8 @@ def slice_of(name: str) -> Slice:
     generation = _CLOUD.get(parts[2], parts[2]) if parts else ""
     if parts is None or generation not in GENERATIONS:
         raise ValueError(
-            f"no slice is called {name!r}: write a generation ({', '.join(GENERATIONS)}), a colon and a shape, such as "
-            "v5e:4x4, or Cloud's name for the slice, such as v5e-16"
+            f"no slice is called {name!r}: write GENERATION:SHAPE, such as v5e:4x4, or Cloud's name, such as v5e-16 "
+            f"(generations: {', '.join(GENERATIONS)})"
         )
     kind, count = GENERATIONS[generation], int(parts[1] or 1)
     text = _shape_of(generation, int(parts[4])) if parts[4] and kind.platform == "tpu" else parts[3] or ""

@@ -23,8 +23,8 @@ def together(*profiles: Profile) -> Profile:
     for process, profile in enumerate(profiles):
         if process and not (apart := offsets(profiles[0], profile)):
             raise ValueError(
-                f"the clocks of processes 0 and {process} cannot be aligned: their profiles share no all-reduce, "
-                "all-gather or similar collective that every device ran equally often"
+                f"the clocks of processes 0 and {process} cannot be aligned: no all-reduce, all-gather or "
+                "similar collective ran equally often on all of their devices"
             )
         shift = median(apart) if process else 0.0
         events += [_of(event, process, shift) for event in profile.events]

@@ -54,7 +54,7 @@ def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
     try:
         return read(folder)
     except FileNotFoundError:
-        reason = "it left no profile, which is written when Python exits normally (not by os._exit)"
+        reason = "it left no profile: end it normally, not by os._exit"
     except ValueError as error:
         reason = str(error).replace(folder, "its profile")
     raise ValueError(f"{program}: {reason}")
@@ -81,8 +81,8 @@ def report(profile: Profile, top: int = 0) -> str:
         parts.append(f"waited for most: process {lane.process}, {lane}, {1e3 * seconds:.2f} ms of the others' time")
     if profile.assumed:
         parts.append(
-            "(for some collectives it is not known which devices share them, so all devices that ran one are assumed "
-            "to; in a recording of simulated devices, the text of the compiled program can show it: --text FILE)"
+            "(for some collectives, all devices that ran one are assumed to share it; in a recording of simulated "
+            "devices, --text FILE can tell)"
         )
     if top:
         longest = [(n, str(times), f"{1e3 * t:.2f}") for n, (times, t) in profile.operations().items()][:top]

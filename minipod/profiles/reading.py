@@ -57,19 +57,16 @@ def read(path: str | Path, *texts: str) -> Profile:
                 events += _simulated(plane, process, zero, known, places)
                 notes += _notes(plane, process, zero)
     if not events and (strange := _strange(files)):
-        raise ValueError(
-            f"{path} has events of {strange}, but in lines that minipod cannot read: it knows only those that today's "
-            "JAX records for TPUs, GPUs and simulated devices"
-        )
+        raise ValueError(f"{path} has events of {strange}, but in lines that minipod cannot read")
     if not events and any("hlo_op" in (s := _stats(e)) and "device_ordinal" not in s for e in _of_hosts(files)):
         raise ValueError(
-            f"{path} has operations that do not say on which device they ran: it was probably recorded with a version "
-            "of JAX that minipod does not support"
+            f"{path} has operations that do not say on which device they ran: record it with a version of JAX that "
+            "minipod supports"
         )
     if not events:
         raise ValueError(
-            f"{path} has no operation of a device in it: run a compiled program while it is recorded, and wait for the "
-            "result (jax.block_until_ready) before the recording ends"
+            f"{path} has no operation of a device: run a compiled program, and wait for its result "
+            "(jax.block_until_ready), before the recording ends"
         )
     return whole(met(events), notes)
 
@@ -113,7 +110,7 @@ def _planes(file: Path) -> list[Any]:
     except (RuntimeError, ValueError, TypeError):
         raise ValueError(f"{file.name} cannot be read: it is incomplete, or not a profile of jax.profiler") from None
     if all(plane.name != _LAST for plane in planes):
-        raise ValueError(f"{file.name} has no plane {_LAST!r}, which is written last: it is probably incomplete")
+        raise ValueError(f"{file.name} has no plane {_LAST!r}, which is written last: record it again")
     return planes
 
 

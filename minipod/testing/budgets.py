@@ -74,7 +74,7 @@ def assert_memory(
     _some(temporary=temporary, peak=peak, arguments=arguments)
     analysis: Any = _compiled(function, args).memory_analysis()
     if analysis is None:
-        raise ValueError("the compiler of this backend does not report how much memory a program needs")
+        raise ValueError("this backend's compiler does not report how much memory a program needs")
     names = {
         "temporaries": ("temp_size_in_bytes", temporary),
         "peak": ("peak_memory_in_bytes", peak),
@@ -84,9 +84,9 @@ def assert_memory(
     for name, (of_xla, most) in names.items():
         size = int(getattr(analysis, of_xla, 0))
         if most is not None and name == "peak" and not size:
-            raise ValueError("the compiler of this backend reports no peak: give temporary instead")
+            raise ValueError("this backend's compiler reports no peak: give temporary instead")
         if most is not None and size > most:
-            wrong.append(f"{name} {size:,} bytes > {most:,}")
+            wrong.append(f"{name} {counted(size, 'byte')} > {most:,}")
     if wrong:
         pytest.fail("on each device: " + "; ".join(wrong))
 

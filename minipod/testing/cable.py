@@ -12,7 +12,5 @@ def left_host() -> int:
     from minipod.hosts import namespaces  # only where it is asked: each run of pytest imports this module
 
     if not namespaces.moved():
-        raise RuntimeError(
-            "left_host: this process is not on a simulated host: mark the test with processes(m) and hosts(n)"
-        )
+        raise RuntimeError("this process is not on a simulated host: mark the test with processes(m) and hosts(n)")
     return namespaces.sent(os.getpid())

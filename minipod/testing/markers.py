@@ -52,13 +52,13 @@ def wanted(item: "pytest.Item") -> Wanted | None:
     faults = [_fault(mark) for mark in item.iter_markers("fault")]
     on = item.get_closest_marker("hosts")
     if on is not None and processes is None:
-        raise Unusable("hosts without processes(n): which processes would run on them?")
+        raise Unusable("hosts needs the marker processes(n), too")
     if devices is None and processes is None:
         if faults:
-            raise Unusable("fault without processes(n) or devices(n): which process would it strike?")
+            raise Unusable("fault needs the marker processes(n) or devices(n), too")
         return None
     if devices is not None and processes is not None:
-        raise Unusable("both devices(n) and processes(n, devices=m): give one of them")
+        raise Unusable("use devices(n) or processes(n, devices=m), not both")
     if processes is not None:
         asked = _call(_processes, processes)
     else:

@@ -17,7 +17,7 @@ KEEP = 20_000  # characters of what a process has written
 # Kinds of failure, the one to show first: the process died; the test failed in it; it did so as expected; the process
 # only waited for another one; the test passed, and should have failed.
 CAUSE, OWN, EXPECTED, CONSEQUENCE, PASSED = range(5)
-ONE_SKIPPED = "{skipped} in {where} of {n} ({why}): a test has to be skipped in every process, or in none of them"
+ONE_SKIPPED = "{skipped} in {where} of {n} ({why}): skip a test in every process, or in none"
 _FRAME = re.compile(r'\s*File "(.+)", line (\d+) in (.+)')
 # What gloo says at the start, and JAX's coordination service where a peer has gone, or was ended by us.
 _LOG = re.compile(
@@ -33,7 +33,7 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
     of_each = [_reports(item, result) for result in results]
     standing = [process for process, result in enumerate(results) if result.status != "struck"]
     if not standing:
-        return [failed(item, "a fault struck every process: none finished the test", results[0].seconds)]
+        return [failed(item, "a fault struck every process, and none finished the test", results[0].seconds)]
     failures = sorted(failure for p in standing if (failure := _failure(p, results[p], of_each[p])))
     kind, _, chosen = failures[0] if failures else (None, 0.0, standing[0])
     chosen_reports = of_each[chosen]
@@ -46,9 +46,8 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
         skips = {process: _skips(of_each[process]) for process in standing}
         if len({len(reasons) for reasons in skips.values()}) > 1:
             most = max(skips, key=lambda process: len(skips[process]))
-            those = [process for process in standing if len(skips[process]) == len(skips[most])]
-            where = numbered("process", those)
             least = min(len(reasons) for reasons in skips.values())
+            where = numbered("process", [process for process in standing if len(skips[process]) > least])
             skipped_only = "skipped more subtests" if least else "skipped only"
             why = ONE_SKIPPED.format(skipped=skipped_only, where=where, n=len(results), why=skips[most][-1])
             chosen_reports = [shown := failed(item, why, results[most].seconds)]
@@ -84,7 +83,7 @@ def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
     make = item.config.hook.pytest_report_from_serializable
     made = [make(config=item.config, data=data) for data in result.value["reports"]]
     if not any(type(report) is pytest.TestReport for report in made):
-        return [failed(item, "sent no report of the test: a plug-in or a conftest.py has probably intercepted it")]
+        return [failed(item, "sent no report of the test: check the hooks of plug-ins and of conftest.py")]
     if (missed := result.value["missed"]) and all(each.passed for each in made):
         why = f"passed, but never called reach({missed[0]!r}), so its fault did not strike"
         return [failed(item, why, result.seconds)]
@@ -173,16 +172,16 @@ def _sentence(result: "Result") -> str:
     """Describe the end of a process that has no reports of the test."""
     at = _where(result.text)
     if not result.ready and result.status in ("hung", "left", "died"):
-        return "did not get as far as the test" + f": {result.text}" * bool(result.text)
+        return "did not reach the test" + f": {result.text}" * bool(result.text)
     return {
         "hung": f"was still running after {round(result.seconds, 1):g} s{at}",
-        "left": f"was still running when another process had ended{at}",
+        "left": f"was still running after another process had ended{at}",
         "died": f"ended unexpectedly: {result.text}",
         "struck": "was struck by its fault",
         "printed": f"printed more than {result.text} and was ended",
         "memory": f"used more than {result.text} of memory and was ended",
-        "raised": f"raised outside of the test: {result.text}",
-        "large": f"sent back reports of more than {result.text}",
+        "raised": f"raised an error outside the test: {result.text}",
+        "large": f"sent back more than {result.text} of reports",
     }.get(result.status, f"{result.status}: {result.text}")
 
 

@@ -41,7 +41,7 @@ class Plans:
         """
         __tracebackhide__ = True
         if not 0 <= within < 1:
-            raise ValueError(f"within must be a fraction, at least 0 and less than 1, not {within}")
+            raise ValueError(f"within must be at least 0 and less than 1, not {within}")
         from minipod.pods import Plan
 
         figures, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)
@@ -51,7 +51,7 @@ class Plans:
             return
         committed = self._read().get(name, {})
         if versions not in committed:
-            others = f" (it has those for {'; '.join(sorted(committed))})" if committed else ""
+            others = f" (only with {'; '.join(sorted(committed))})" if committed else ""
             pytest.fail(f"{self._shown()} has no figures for «{name}» with {versions}{others}: run pytest {OPTION}")
         if wrong := _different(committed[versions], figures, within):
             pytest.fail(f"«{name}» differs from {self._shown()} ({versions}):\n" + "\n".join(wrong))

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 WANTED = pytest.StashKey[Wanted | Unusable]()
 ZYGOTE: "pytest.StashKey[Zygote]" = pytest.StashKey()
 START = 120.0  # seconds for `import jax` and a cluster on a busy machine, beside those of the test
-NO_FORK = "this system has no os.fork, which starts a test's processes: on Windows, use WSL2"
+NO_FORK = "this system has no os.fork: on Windows, use WSL2"
 LOADED_LATE = (
-    "the plug-in minipod.testing.plugin was loaded after pytest had started: name it as pytest_plugins in the top "
-    "conftest.py, or as pytest -p minipod.testing.plugin"
+    "the plug-in minipod.testing.plugin was loaded too late: name it in pytest_plugins of the top conftest.py, or run "
+    "pytest -p minipod.testing.plugin"
 )
 TOO_LATE = (
-    "JAX had started its devices before the test: probably {name}, a conftest.py or a plug-in makes an array, or asks "
-    "for devices, while it is imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"
+    "JAX had started its devices before the test: make arrays and ask for devices in tests and fixtures, not at the "
+    "top level of {name}, a conftest.py or a plug-in"
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    text = "write the figures that plans.check finds into the committed files, instead of comparing them"
+    text = "write the figures of plans.check into the committed files instead of comparing them"
     parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=text)
 
 

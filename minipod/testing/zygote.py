@@ -33,7 +33,7 @@ GIVE_UP = "give up"  # said in place of a test's name
 WHY = "why"  # said in place of a question's number, before the process ends because of an error
 ENDING = 10.0  # seconds to end a test that was given up, and to say where its processes were
 COUNT = "--xla_force_host_platform_device_count"
-ONCE_MORE = "its name must be the same each time"
+ONCE_MORE = "a test must have the same name each time"
 
 
 class Lost(RuntimeError):
@@ -115,9 +115,9 @@ class Zygote:
                     return answer
         except (OSError, EOFError) as error:  # TimeoutError is an OSError
             what = "does not answer" if isinstance(error, TimeoutError) else "has ended"
-            raise Lost(f"the process that starts the processes of tests {what}{self._why or f' ({error})'}") from None
+            raise Lost(f"the process that starts the tests {what}{self._why or f' ({error})'}") from None
         except json_lines.Garbled as error:
-            raise Lost(f"the process that starts the processes of tests gave an unreadable answer: {error}") from None
+            raise Lost(f"the process that starts the tests gave an unreadable answer: {error}") from None
 
     def close(self) -> None:
         """End the zygote and everything that it has started."""
@@ -183,7 +183,7 @@ def _serve(tests: Tests, asks: int, answers: int, lacking: str = "") -> None:
             answer = (
                 _run(*known)
                 if known
-                else f"{name} was not found when its file was collected again, in a new process: {lacking or ONCE_MORE}"
+                else f"{name} was not found when its file was collected again: {lacking or ONCE_MORE}"
             )
             json_lines.write(answers, [number, answer])
 

@@ -101,7 +101,7 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
         if "GlobalToLocalShape" not in str(error):
             raise
         raise ValueError(
-            "an AbstractMesh has no devices to compile for: give a Mesh, after minipod.devices.simulate(devices)"
+            "an AbstractMesh has no devices to compile for: call minipod.devices.simulate(n) and give a Mesh"
         ) from None
     placed = jax.tree.leaves((compiled.input_shardings, compiled.output_shardings))
     if mesh is None:
@@ -128,10 +128,7 @@ def total(collectives: Sequence[Collective]) -> int | float:
     The sum is exact: an int if it is a whole number, otherwise a float. Raises ValueError if the `times` of a
     collective are unknown.
     """
-    costs = [
-        (c.branch, c.sent_exactly(times_of(c, "the bytes cannot be added up, and no budget can be checked")))
-        for c in collectives
-    ]
+    costs = [(c.branch, c.sent_exactly(times_of(c, "the bytes cannot be added up"))) for c in collectives]
     return plain_number(Fraction(costliest(costs)))
 
 
@@ -145,7 +142,7 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
     if op not in OPS:
         raise ValueError(f"no collective is called {op!r}: choose from {', '.join(OPS)}")
     if devices < 1:
-        raise ValueError(f"{devices} devices: a collective has at least 1")
+        raise ValueError(f"a collective needs at least 1 device, not {devices}")
     return plain_number(ring_bytes(op, size, devices, times))
 
 

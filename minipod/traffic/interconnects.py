@@ -39,7 +39,7 @@ class Link:
                 f"the link {self.name!r} needs bytes_per_second > 0, latency >= 0, start >= 0 and closes >= 1"
             )
         if self.shape not in ("torus", "ring", "switch"):
-            raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}, which is not torus, ring or switch")
+            raise ValueError(f"the shape of the link {self.name!r} must be torus, ring or switch, not {self.shape!r}")
 
 
 _TPU = "https://jax-ml.github.io/scaling-book/tpus (TPU specs), latency: …/sharding (a note on ICI latency)"

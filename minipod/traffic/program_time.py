@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from minipod.hlo.ops import Branch, Collective
+from minipod.ranges import counted
 from minipod.torus import torus_of
 from minipod.traffic import time_model
 from minipod.traffic.bill import costliest, times_of
@@ -56,7 +57,7 @@ def at_least(collectives: Sequence[Collective], on: Link | str, mesh: Any = None
     least: dict[str, float] = {}
     for c, (time, why) in zip(collectives, _estimates(collectives, on, mesh), strict=True):
         if c.times is None:
-            why = f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times"
+            why = f"a loop around this {c.op} of {counted(c.bytes, 'byte')} runs an unknown number of times"
         costs.append((c.branch, time * (1 if c.times is None else c.times)))
         known.append((c.branch, 0.0 if why else costs[-1][1]))
         if why:
@@ -73,6 +74,6 @@ def _estimates(collectives: Sequence[Collective], on: Link | str, mesh: Any) -> 
     devices = {device for c in collectives for group in c.groups for device in group}
     axes = {axis for c in collectives for axis in c.axes or ()}
     if shape is not None and (not axes <= set(shape) or max(devices, default=0) >= prod(shape.values())):
-        raise ValueError(f"the mesh {shape} is not the one on which these collectives run: give that one")
+        raise ValueError(f"these collectives do not run on the mesh {shape}: give the mesh of their program")
     torus = torus_of(mesh, carrier.closes) if carrier.shape == "torus" else None
     return [time_model.estimate(c, carrier, shape, torus) for c in collectives]

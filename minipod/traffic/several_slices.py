@@ -29,7 +29,9 @@ def pieces(c: Collective, slices: tuple[int, ...]) -> list[tuple[Collective, boo
     inside = tuple(row for group in c.groups for row in _by_slice(group, slices))
     m = len(inside[0])
     if {*map(len, inside)} != {m}:
-        raise ValueError(f"this {c.op} has groups that are larger in one slice than in another: its time is not known")
+        raise ValueError(
+            f"the groups of this {c.op} do not have equally many devices in each slice: its time is not known"
+        )
     between: Groups = tuple(row for group in c.groups for row in zip(*_by_slice(group, slices), strict=True))
     if len(between[0]) == 1:
         return [(c, False)]

@@ -111,7 +111,7 @@ def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
             f"the groups of this {c.op} over {_over(c, mesh)} are not boxes of the torus {shape}: its time is not known"
         )
     if prod(size for size, _ in lines[0] or []) != max(map(len, c.groups)):
-        return f"devices that share a chip share its links, too: the time of this {c.op} is not known"
+        return f"devices of this {c.op} share a chip and its links: its time is not known"
     return ""
 
 

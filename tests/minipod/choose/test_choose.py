@@ -57,7 +57,10 @@ def test_nothing_fits_that_a_compiler_refused():
         ("--params 8e12 --batch 256 --seq 4096 --on v5e:8x8", "8e+12 parameters do not fit on v5e:8x8 in any layout"),
         ("--params 0 --batch 256 --seq 4096 --on v5e:8x8", "params 0: a positive, finite number is needed"),
         ("--params inf --batch 256 --seq 4096 --on v5e:8x8", "params inf: a positive, finite number is needed"),
-        ("--params 8e9 --batch 3 --seq 64 --on v5e:8x8 --width 100", "no layout on v5e:8x8 divides 3 sequences"),
+        (
+            "--params 8e9 --batch 3 --seq 64 --on v5e:8x8 --width 100",
+            "no layout on v5e:8x8 is possible: data, because 3 seq",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_sentence(arguments, sentence, capsys):

@@ -29,13 +29,13 @@ MISTAKES = [
     (lambda: pictures.load("nowhere.svg"), FileNotFoundError, "no file"),
     (lambda: pictures.load(__file__), ValueError, "Picture.save"),
     # flow, calls
-    (lambda: pictures.flow(predict), ValueError, "needs the arguments"),
+    (lambda: pictures.flow(predict), ValueError, "needs at least one argument"),
     (lambda: pictures.flow(predict, PARAMS, np.zeros((8, 3)), in_axes=(0,)), ValueError, "2 arguments"),
     (lambda: pictures.flow(predict, PARAMS, np.zeros(3), in_axes=None), ValueError, "must be split"),
     (lambda: pictures.flow(predict, PARAMS, np.zeros((8, 3))), ValueError, "[3, 8]"),
     (lambda: pictures.flow(predict, PARAMS, np.zeros(8), in_axes=({"v": 0}, 0)), ValueError, "structure"),
     (lambda: pictures.calls([[], []]), ValueError, "no call to draw"),
-    (lambda: pictures.calls([["a"] * 13]), ValueError, "13 calls of a process are too many"),
+    (lambda: pictures.calls([["a"] * 13]), ValueError, "13 calls of a process cannot be drawn"),
     # traffic
     (lambda: pictures.traffic(traffic.table([]), mesh(8)), TypeError, "minipod.traffic.of returns"),  # type: ignore
     (lambda: pictures.traffic(ring(mesh(8), "x"), mesh(8)), TypeError, "the list"),  # type: ignore
@@ -57,11 +57,15 @@ MISTAKES = [
     # torus, plans, ring, halves
     (lambda: pictures.torus(mesh(8)), ValueError, "no coordinates"),
     (lambda: pictures.torus(pods.mesh("2xv5e:2x2", replica=2, data=4)), ValueError, "these devices lie on 2 slices"),
-    (lambda: pictures.torus(pods.mesh("v5e:16x16", data=256)), ValueError, "16x16 chips is too large to draw"),
+    (
+        lambda: pictures.torus(pods.mesh("v5e:16x16", data=256)),
+        ValueError,
+        "16x16 chips cannot be drawn: at most 8x8x4 can",
+    ),
     (lambda: pictures.plans([1]), TypeError, "list of plans"),  # type: ignore
     (lambda: pictures.ring([1, 2]), TypeError, "expected a list of devices"),  # type: ignore
     (lambda: pictures.ring([Device(i, 0) for i in range(17)]), ValueError, "2 to 16"),
-    (lambda: pictures.ring([Device(i, i) for i in range(3)]), ValueError, "at most 2"),
+    (lambda: pictures.ring([Device(i, i) for i in range(3)]), ValueError, "at most 2 hosts can"),
     (lambda: pictures.all_reduce(6), ValueError, "an all-reduce of 6 devices cannot be drawn: 2 to 5 can"),
     # profile, schedule
     (lambda: pictures.profile([1, 2]), TypeError, "expected a profile, such as minipod.profiles.read returns"),

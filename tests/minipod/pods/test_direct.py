@@ -88,7 +88,7 @@ def test_what_a_program_prints_does_not_reach_the_json(capsys):
     code = main(["plan", f"{FILE}:loud", "--on", "v5e:2x2", "--mesh", "data=2,model=2", "--json"])
     said = capsys.readouterr()
     assert code == 0 and json.loads(said.out)["fits"]
-    assert said.err.startswith("xxx") and len(said.err) < 70_000 and "(the rest of what the program prints" in said.err
+    assert said.err.startswith("xxx") and len(said.err) < 70_000 and "(the rest of the program's output" in said.err
 
 
 @pytest.mark.long

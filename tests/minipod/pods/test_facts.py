@@ -39,7 +39,7 @@ def unknown_loop(text: str) -> str:
         (lambda text: text.replace(" = f32[1024]", " is f32[1024]"),
          "no figure: this line of a compiled program is not «name = shape operation(…)»: ", False),
         (lambda text: text.replace("ENTRY ", "START "),
-         "no figure: this is not the whole text of a compiled program (", False),
+         "no figure: this is not the whole text of a compiled program: ", False),
     ],
 )  # fmt: skip
 def test_a_plan_of_text_that_is_not_understood_says_so_in_one_sentence(change, said, sent_is_known):
@@ -83,7 +83,7 @@ def test_what_goes_to_the_host_takes_its_time_and_can_be_the_bound():
     assert made.seconds.host == pytest.approx(size / 1.5e10) == pytest.approx(made.seconds.most_of["host"] / 2)
     assert made.bound == "host" and made.seconds.least == made.seconds.host and made.estimate is None
     assert "from and to the host  " in str(made) and "4.00 MiB, 4.00 MiB" in str(made)
-    assert "no estimate from the program's schedule: it does not model waits for the host's memory" in made.notes
+    assert "no estimate from the program's schedule: waits for the host's memory are not modelled" in made.notes
     assert made.data()["seconds"]["host"] == made.seconds.host
 
 

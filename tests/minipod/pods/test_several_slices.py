@@ -131,4 +131,4 @@ def test_over_several_slices_there_is_no_time_by_the_schedule_and_the_plan_says_
     answer = {"text": text, "memory": memory, "silent": None, "devices": [d.id for d in mesh.devices.flat]}
     made = plan("program", "2xv5e:2x2", mesh, facts(answer, pods.slice_of("2xv5e:2x2"), mesh), {"jax": "0"})
     assert made.seconds.network and made.bound == "network" and made.estimate is None
-    assert "no estimate from the program's schedule: it does not model waits for other slices" in made.notes
+    assert "no estimate from the program's schedule: waits for other slices are not modelled" in made.notes

@@ -49,7 +49,7 @@ def test_every_generation_is_a_chip_and_goes_to_256_chips_or_more():
     [
         ("v5e:4x2", r"no slice of v5e has the shape 4x2 \(the same chips are 2x4\)"),
         ("v5e", "v5e needs a shape, as in v5e:1x1; choose from 1x1, 2x2"),
-        ("v9:2x2", "no slice is called 'v9:2x2': write a generation"),
+        ("v9:2x2", "no slice is called 'v9:2x2': write GENERATION:SHAPE"),
         ("v5e:١x1", "no slice of v5e has the shape"),
         ("v5p:8x4x4", r"has the shape 8x4x4 \(the same chips are 4x4x8\).*multiples of 4.*up to 8960 chips"),
         ("v5p:16x20x32", "no slice of v5p has the shape 16x20x32: choose from 2x2x1"),
@@ -93,7 +93,8 @@ def test_the_first_axes_cross_the_slices_or_it_is_said_that_they_cannot():
         halves = [[d.slice_index for d in half.flat] for half in mesh.devices.reshape(2, 16)]
         assert halves == [[0] * 16, [1] * 16]
     with pytest.raises(
-        ValueError, match="data=9, model=2 cannot be laid out on 6xv5e:1x1.*but neither of 9 and 6 divides"
+        ValueError,
+        match="data=9, model=2 cannot be laid out on 6xv5e:1x1.*9 is neither a divisor nor a multiple of 6 slices",
     ):
         absent.crossing(pods.slice_of("6xv5e:1x1"), {"data": 9, "model": 2})
 

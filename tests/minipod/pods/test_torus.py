@@ -106,7 +106,9 @@ def test_what_is_known_is_summed_and_what_is_only_bounded_is_told_apart():
 def test_devices_that_share_a_chip_have_no_time_but_a_bound_by_its_links():
     """Four chips, two links each: three quarters of what is gathered come from the others."""
     mesh = pods.mesh("7x:2x2x1", data=8)
-    with pytest.raises(ValueError, match="devices that share a chip share its links, too: the time of this all-gather"):
+    with pytest.raises(
+        ValueError, match="devices of this all-gather share a chip and its links: its time is not known"
+    ):
         traffic.seconds([on(mesh, "all-gather", "data")], "TPU7x", mesh)
     least = traffic.at_least([on(mesh, "all-gather", "data")], "TPU7x", mesh)
     assert least.seconds == pytest.approx(SIZE * 3 / 4 / (2 * 1e11))

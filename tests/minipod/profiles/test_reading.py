@@ -133,7 +133,9 @@ def test_two_processes_are_aligned_by_the_collectives_they_share(tmp_path):
 def test_processes_that_share_nothing_cannot_be_put_in_one_timeline(tmp_path):
     one = read(tmp_path / "0", [(0, "psum.1", 0, 1)])
     two = read(tmp_path / "1", [(1, "fusion.1", 0, 1)])
-    with pytest.raises(ValueError, match="^the clocks of processes 0 and 1 cannot be aligned: their profiles share no"):
+    with pytest.raises(
+        ValueError, match="^the clocks of processes 0 and 1 cannot be aligned: no all-reduce, all-gather"
+    ):
         profiles.together(one, two)
     assert len(profiles.together(two).events) == 1
 
@@ -147,14 +149,14 @@ OTHER = GOOD.replace(b"device_ordinal", b"ordinal_device")
     [
         ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
         ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is incomplete, or not a profile of jax.profiler"),
-        ("vm.xplane.pb", None, "vm.xplane.pb has no plane 'Task Environment', which is written last: it is probably"),
+        ("vm.xplane.pb", None, "vm.xplane.pb has no plane 'Task Environment', which is written last: record it again"),
         (
             "vm.xplane.pb",
             OTHER,
-            "vm.xplane.pb has operations that do not say on which device they ran: it was probably",
+            "vm.xplane.pb has operations that do not say on which device they ran: record it with",
         ),
         ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz: the name of a profile ends in .xplane.pb"),
-        ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: run a compiled program while"),
+        ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device: run a compiled program"),
     ],
     ids=["empty", "cut off", "cut off after a plane", "another version", "another ending", "none"],
 )

@@ -65,7 +65,7 @@ def test_here():
     )
     passed = {name for name, outcome in outcomes.items() if outcome == "PASSED"}
     assert passed == {"test_bytes", "test_rate", "test_delay"} and outcomes["test_here"] == "FAILED", printed
-    assert "left_host: this process is not on a simulated host: mark the test with processes(m) and hosts(n)" in printed
+    assert "this process is not on a simulated host: mark the test with processes(m) and hosts(n)" in printed
     assert set(children()) == before
 
 

@@ -50,7 +50,7 @@ def test_a_file_is_written_then_held_against_and_a_change_is_told_in_figures(tmp
     passed = {name for name, outcome in outcomes.items() if outcome == "PASSED"}
     assert passed == {"test_step", "test_near", "test_total"} and len(outcomes) == 7, printed
     assert "plans/test_it.json has no figures for «other» with jax" in printed
-    assert "(it has those for jax 0.4.1, cpu): run pytest --update-plans" in printed
+    assert "(only with jax 0.4.1, cpu): run pytest --update-plans" in printed
     assert "«mean» differs from plans/test_it.json" in printed
     assert "sent by all-reduce: 112 → 224, 2 times as much" in printed
 

@@ -98,7 +98,7 @@ def test_a_permute_is_routed_the_shorter_way_and_the_busiest_link_counts(c, on, 
 
 def test_another_mesh_interconnect_or_link_is_refused():
     for other in (AbstractMesh((8,), ("z",)), AbstractMesh((4,), ("x",))):
-        with pytest.raises(ValueError, match="is not the one on which these collectives run"):
+        with pytest.raises(ValueError, match="these collectives do not run on the mesh"):
             traffic.seconds([collective("all-gather", 800, 8, axes=("x",))], TORUS, other)
     with pytest.raises(ValueError, match="no interconnect is called 'TPU v9': choose one of TPU v4; TPU v5e"):
         traffic.seconds([], "TPU v9")
