@@ -310,6 +310,11 @@ def _stack(member: _Member) -> str:
 
 def _end(job: Job) -> None:
     """Kill what is left of a job, and collect its results."""
+    with _processes.interrupt_later():
+        _end_all_of(job)
+
+
+def _end_all_of(job: Job) -> None:
     _live.remove(job)
     for member in job.members:
         if member.exit is None:

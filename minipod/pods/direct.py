@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 
+from minipod.hlo.compiled import unwrapped
 from minipod.pods import absent, largest
 from minipod.pods.on_slice import on_slice
 from minipod.pods.program_file import Made, Mistake, as_mistake, imported, made_by
@@ -51,7 +52,7 @@ def compiled(
         step("traced", time.monotonic() - began)
         began = time.monotonic()
         try:
-            ready = _unwrapped(lowered.compile(dict(options)) if options else lowered.compile())
+            ready = unwrapped(lowered.compile(dict(options)) if options else lowered.compile())
         except jax.errors.JaxRuntimeError as error:
             # Where the program names no mesh, all devices are one.
             its = _mesh_of(*_asked(made, lowered)) or mesh or (meshes or [Mesh(np.array(devices), "devices")])[-1]
@@ -126,13 +127,6 @@ def _abstract(leaf: Any) -> Any:
     if not (isinstance(leaf, jax.Array) and getattr(leaf, "committed", False)):
         return leaf
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.aval.weak_type)
-
-
-def _unwrapped(compiled: Any) -> Any:
-    """JAX's compiled program, which a library may have wrapped."""
-    while not hasattr(compiled, "memory_analysis"):
-        compiled = compiled.compiled
-    return compiled
 
 
 def _mesh_of(*shardings: Any) -> Any:

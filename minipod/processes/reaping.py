@@ -21,13 +21,13 @@ _LANDLOCK_SCOPE_SIGNAL = 2
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-def die_with_parent(parent: int) -> None:
-    """In a new child, ask the kernel for SIGKILL when the process `parent` ends, however it ends.
+def die_with_parent(parent: int, by: int = signal.SIGKILL) -> None:
+    """In a new child, ask the kernel for the signal `by` when the process `parent` ends, however it ends.
 
     Call this first in the child; if the parent is gone already, the child ends here.
     """
     if _LIBC is not None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _LIBC.prctl(_PR_SET_PDEATHSIG, by)
         if os.getppid() != parent:
             os._exit(1)
 

@@ -19,14 +19,17 @@ from typing import Any
 from minipod.processes.reaping import die_with_parent, kill_group
 
 
-def fork() -> int:
-    """Fork a child that leads a session and ends with this process; return 0 in the child and its pid here."""
+def fork(by: int = signal.SIGKILL) -> int:
+    """Fork a child that leads a session; return 0 in the child and its pid here.
+
+    by: the signal that the child gets when this process ends.
+    """
     parent = os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
         pid = os.fork()
     if pid == 0:
-        die_with_parent(parent)
+        die_with_parent(parent, by)
         os.setsid()
     return pid
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from minipod.hlo.compiled import compiled
 from minipod.ranges import counted
 
 __all__ = ["assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work"]
@@ -72,7 +73,7 @@ def assert_memory(
     """
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)
-    analysis: Any = _compiled(function, args).memory_analysis()
+    analysis: Any = compiled(function, args).memory_analysis()
     if analysis is None:
         raise ValueError("this backend's compiler does not report how much memory a program needs")
     names = {
@@ -101,7 +102,7 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
     from minipod.hlo.work import work
 
     _some(flops=flops, most=most)
-    found = work(text.parse(_compiled(function, args).as_text() or ""))
+    found = work(text.parse(compiled(function, args).as_text() or ""))
     if found.unseen:
         raise ValueError(f"the FLOPs of {', '.join(found.unseen)} are unknown: its author states no cost")
     count = sum(found.flops.values())
@@ -128,13 +129,6 @@ def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
     except ReplicasDiffer as error:
         message = str(error)
     pytest.fail(message)
-
-
-def _compiled(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    import jax
-
-    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
-    return jitted.lower(*args).compile()
 
 
 def _some(**budgets: Any) -> None:

@@ -93,11 +93,11 @@ def _compiled_here(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple
 
     from minipod import traffic
     from minipod.hlo import text
+    from minipod.hlo.compiled import compiled
     from minipod.hlo.work import work
 
-    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
-    compiled = jitted.lower(*args).compile()
-    program, memory = compiled.as_text() or "", compiled.memory_analysis()
+    ready = compiled(function, args)
+    program, memory = ready.as_text() or "", ready.memory_analysis()
     by_op = defaultdict[str, list[Any]](list)
     for collective in traffic.read(program):
         by_op[collective.op].append(collective)

@@ -8,6 +8,7 @@ process that has imported nothing else: see Early.
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import warnings
@@ -67,9 +68,10 @@ class Zygote:
         asks, answers = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        self._pid = processes.fork()
+        self._pid = processes.fork(signal.SIGTERM)
         if self._pid == 0:
             try:
+                signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # ends what it has started before it goes
                 _let_go(asks, theirs)
                 serve(asks, theirs)
             except BaseException as error:
@@ -193,7 +195,7 @@ def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
     for number, file in json_lines.Reader(asks):
         if file == GIVE_UP:
             continue
-        pid = processes.fork()
+        pid = processes.fork(signal.SIGTERM)
         if pid == 0:
             tests, error = in_process.collected(session, file)
             json_lines.write(answers, [number, file])

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from minipod.hlo import between_slices, text
 from minipod.hlo.collectives import collectives
+from minipod.hlo.compiled import compiled
 from minipod.hlo.kernels import HOST, kernel, with_side_effects
 from minipod.hlo.ops import OPS, Branch, Collective, plain_number, ring_bytes
 from minipod.ranges import counted
@@ -94,21 +95,20 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
 
     if isinstance(function, jax.stages.Compiled):
         raise TypeError("this is compiled already: give minipod.traffic.read its .as_text()")
-    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
     try:
-        compiled = jitted.lower(*args).compile()
+        ready = compiled(function, args)
     except jax.errors.JaxRuntimeError as error:
         if "GlobalToLocalShape" not in str(error):
             raise
         raise ValueError(
             "an AbstractMesh has no devices to compile for: call minipod.devices.simulate(n) and give a Mesh"
         ) from None
-    placed = jax.tree.leaves((compiled.input_shardings, compiled.output_shardings))
+    placed = jax.tree.leaves((ready.input_shardings, ready.output_shardings))
     if mesh is None:
         shardings = [getattr(leaf, "sharding", None) for leaf in jax.tree.leaves(args)] + placed
         named = (s.mesh for s in shardings if isinstance(s, jax.sharding.NamedSharding))
         mesh = next((m for m in named if m.axis_names), None)
-    bill = read(compiled.as_text(), mesh)
+    bill = read(ready.as_text(), mesh)
     bill.compiled_for = next((_kind(sharding) for sharding in placed), bill.compiled_for)
     return bill
 

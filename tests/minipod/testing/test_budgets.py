@@ -70,8 +70,9 @@ def compiled(call):
     """What looks like a function that jax.jit has compiled into `call`."""
     body = f"  %p = f32[8]{{0}} parameter(0)\n  %k = f32[8]{{0}} {call}\n"
     text = f"HloModule m\n\nENTRY %main (p: f32[8]) -> f32[8] {{\n{body}}}\n"
-    done = SimpleNamespace(as_text=lambda: text, input_shardings=(), output_shardings=())
-    return SimpleNamespace(lower=lambda: SimpleNamespace(compile=lambda: done))
+    done = SimpleNamespace(as_text=lambda: text, input_shardings=(), output_shardings=(), memory_analysis=None)
+    wrapped = SimpleNamespace(compiled=done)  # as by equinox.filter_jit
+    return SimpleNamespace(lower=lambda: SimpleNamespace(compile=lambda: wrapped))
 
 
 def test_the_kinds_of_collectives_are_checked_also_in_a_loop_of_unknown_length():

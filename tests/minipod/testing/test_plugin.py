@@ -306,6 +306,28 @@ def test_wrong():
     assert logs and all(sorted(set(log)) == sorted(log) for log in logs), logs
 
 
+def test_what_a_test_has_started_ends_although_pytest_is_killed(tmp_path):
+    """`run` fails if anything with the file's name still runs."""
+    tests = """
+import pathlib, subprocess, threading
+BEGUN = pathlib.Path(__file__).with_name("begun")
+
+def end(pytest):
+    while not BEGUN.exists():
+        time.sleep(0.01)
+    os.kill(pytest, 9)
+
+threading.Thread(target=end, args=(os.getpid(),), daemon=True).start()
+
+@pytest.mark.devices(1)
+def test_starts_a_program():
+    subprocess.Popen(["tail", "-f", __file__], start_new_session=True)
+    BEGUN.touch()
+    time.sleep(1000)
+"""
+    assert run(tmp_path, tests)[1] == {} and (tmp_path / "begun").exists()
+
+
 def test_what_pytest_hears_in_its_own_process_it_hears_of_every_process_of_a_test(tmp_path):
     """Subtests, warnings, properties, an alarm such as pytest-timeout's; skipped or failed in one of two processes.
 

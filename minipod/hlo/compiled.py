@@ -1,0 +1,19 @@
+"""Compile a function for its arguments, whatever library has made it."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def compiled(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Return JAX's compiled program of `function`, jitted or not, for `args`."""
+    import jax
+
+    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
+    return unwrapped(jitted.lower(*args).compile())
+
+
+def unwrapped(program: Any) -> Any:
+    """Return JAX's compiled program, which a library may have wrapped."""
+    while not hasattr(program, "memory_analysis"):
+        program = program.compiled
+    return program
