@@ -140,7 +140,7 @@ def _some(**budgets: Any) -> None:
         raise ValueError(f"{nan[0]} is not a number")
 
 
-def _can_send(bill: Any, along: str | None, sent: int | None) -> None:
+def _can_send(bill: Any, along: str | None, sent: float | None) -> None:
     """Raise ValueError if what a program sends cannot be known, or is nothing whatever the program does."""
     __tracebackhide__ = True
     import jax
