@@ -32,7 +32,7 @@ LABELS = (
     r"no elements: no device holds any", r"(rows|columns|elements|slices)", r"(rows|columns|elements|slices) over .+",
     r"[\d–, …]+ bytes", r"1 byte", r"along .+", r"in a loop of unknown length", r"only in branch [\d–, …]+",
     r"nothing is sent", r"and 1 more collective", r"and [\d,]+ more collectives", r"and 1 more group",
-    r"and [\d,]+ more groups", r"and 1 more group alike", r"and [\d,]+ more groups alike",
+    r"and [\d,]+ more groups", r"and 1 more group of the same size", r"and [\d,]+ more groups of the same size",
     r"step", r"loss", r"bytes", r"seconds", r"one device", r"(data|tensor|pipeline) parallel",
     r"\d+ of \d+ hops cross between hosts", r"each box is a chip, each number a device",
     r"bound by (compute|memory|network|host)", r"these do not fit", r"these fit, but a figure is missing",

@@ -24,7 +24,7 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
     if lies is None:
         raise ValueError("these devices have no coordinates: give a mesh of TPUs, such as minipod.pods.mesh returns")
     if lies.slices:
-        raise ValueError(f"these devices lie on {len({*lies.slices})} slices: draw the mesh of one")
+        raise ValueError(f"these devices lie on {len({*lies.slices})} slices: draw the mesh of one slice")
     wide, tall, deep = (*lies.shape, 1, 1)[:3]
     shape = "x".join(str(n) for i, n in enumerate(lies.shape) if i < 2 or n > 1)
     if max(wide, tall) > MOST or deep > PLANES:

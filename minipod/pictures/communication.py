@@ -110,7 +110,7 @@ class _Panel:
         if self.left:
             canvas.upright(6, (self.stage.y[0] + canvas.height) / 2, f"axis {self.names[-2]}", "small soft")
         if self.scene.hidden:
-            note = f"and {counted(self.scene.hidden, 'more group')}{' alike' * self.scene.alike}"
+            note = f"and {counted(self.scene.hidden, 'more group')}{' of the same size' * self.scene.alike}"
             canvas.text(self.left + 1, canvas.height + 15, note, "small soft", "start")
 
     def _slices(self) -> list[str]:

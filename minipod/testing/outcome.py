@@ -178,8 +178,8 @@ def _sentence(result: "Result") -> str:
         "left": f"was still running after another process had ended{at}",
         "died": f"ended unexpectedly: {result.text}",
         "struck": "was struck by its fault",
-        "printed": f"printed more than {result.text} and was ended",
-        "memory": f"used more than {result.text} of memory and was ended",
+        "printed": f"printed more than {result.text} and was stopped",
+        "memory": f"used more than {result.text} of memory and was stopped",
         "raised": f"raised an error outside the test: {result.text}",
         "large": f"sent back more than {result.text} of reports",
     }.get(result.status, f"{result.status}: {result.text}")

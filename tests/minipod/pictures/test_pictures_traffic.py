@@ -197,14 +197,16 @@ def test_of_a_large_mesh_one_group_is_drawn_and_the_others_counted(shape, make, 
     else:  # through the ellipsis
         assert {(1023, 0), (4, 5)} <= arrows(picture)
     more = [said for said in labels(picture) if said.startswith("and")]
-    assert more == ([f"and {hidden:,} more groups alike"] if hidden else [])
+    assert more == ([f"and {hidden:,} more groups of the same size"] if hidden else [])
     assert all(any(re.fullmatch(pattern, said) for pattern in pictures.LABELS) for said in more)
 
 
 def test_an_open_chain_in_a_large_mesh_has_no_arrow_back():
     pairs = tuple((i, i + 1) for i in range(31) if i % 8 != 7)
     picture = pictures.traffic([Collective("collective-permute", pairs, 16)], pod(32))
-    assert arrows(picture) == set(itertools.pairwise(range(8))) and "and 3 more groups alike" in labels(picture)
+    assert arrows(picture) == set(itertools.pairwise(range(8))) and "and 3 more groups of the same size" in labels(
+        picture
+    )
     uneven = pictures.traffic([Collective("collective-permute", ((0, 1), (4, 5), (5, 6)), 16)], pod(32))
     assert "and 1 more group" in labels(uneven)
 

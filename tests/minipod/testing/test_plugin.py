@@ -143,7 +143,7 @@ def test_set_up(broken):
     hung = r"process 0 of 2 was still running after [\d.]+ s, at .*test_it.py:\d+ in test_one_hangs\nprocess 1: passed"
     assert re.search(hung, printed)
     assert "process 1 of 2 ended unexpectedly: exit code 3" in printed
-    assert "printed more than 10 MB and was ended" in printed and len(printed) < 100_000
+    assert "printed more than 10 MB and was stopped" in printed and len(printed) < 100_000
     assert outcomes["test_set_up"] == "ERROR" and "OSError: no such disk" in printed
     assert "Terminating process because the JAX distributed service" not in printed
 
