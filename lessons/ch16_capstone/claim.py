@@ -1,6 +1,5 @@
 """Before the first step: is the folder ours, writable, and everybody's?"""
 
-import contextlib
 import fcntl
 import os
 import socket
@@ -28,16 +27,13 @@ def claim(folder):
             lock(Path(folder) / "in-use")
     except OSError as error:
         problem = f"cannot use {folder}: {error.strerror}"
-    try:
-        all_or_none(problem)
-        there = os.listdir(folder)
-        unseen = [p for p in everyone if f"probe-{token}-{p}" not in there]
-        who = ", ".join(map(str, unseen))
-        problem = f"does not see in {folder} what process {who} wrote"
-        all_or_none(f"{problem}: not shared" if unseen else None)
-    finally:  # nobody looks for it any more
-        with contextlib.suppress(OSError):
-            mine.unlink()
+    all_or_none(problem)
+    there = os.listdir(folder)
+    unseen = [p for p in everyone if f"probe-{token}-{p}" not in there]
+    who = ", ".join(map(str, unseen))
+    problem = f"does not see in {folder} what process {who} wrote: not shared"
+    all_or_none(problem if unseen else None)
+    mine.unlink()
 
 
 def lock(path):
