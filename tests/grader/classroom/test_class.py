@@ -67,7 +67,7 @@ def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
         (["class"], "no student's folder contains an answers file"),
         (["class", "--lessons", "ch77"], "there is no such chapter"),
         (["class", "--lang", "fr"], "choose one of en, zh-Hans, zh-Hant"),
-        (["class", "--memory", "nan"], "a number above 0"),
+        (["class", "--memory", "nan"], "a finite number above 0"),
         (["class", "--jobs", "1.5"], "a whole number above 0"),
         (["class", "--seed", "-1"], "a whole number"),
     ]:

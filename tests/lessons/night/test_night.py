@@ -350,7 +350,7 @@ def test_where_a_launcher_was_missed_nobody_trains_alone(tmp_path, monkeypatch):
     started = alone("pod", JAX_COORDINATOR_ADDRESS="127.0.0.1:1234")
     said, _ = started.communicate(timeout=600)
     assert started.returncode == 2 and not Path("pod").exists()
-    assert said.startswith("no cluster found (") and "JAX_COORDINATOR_ADDRESS=127.0.0.1:1234 alone" in said
+    assert said.startswith("no cluster found (") and "JAX_COORDINATOR_ADDRESS=127.0.0.1:1234 is not enough" in said
 
 
 def alone(folder: str, fault: str = "", **more: str) -> subprocess.Popen:

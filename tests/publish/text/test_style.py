@@ -118,7 +118,7 @@ def test_a_term_is_explained_where_it_is_first_used():
 
 def test_messages_are_looked_at_too_each_hint_of_them():
     words = texts(ROOT)
-    assert "多了一项" in words["grader/messages.toml: near-term-added"]
+    assert "多加了一次" in words["grader/messages.toml: near-term-added"]
     hints = next(text for where, text in words.items() if where.endswith("words.toml: spec_for_picture.hints"))
     assert hints.count("\n\n") >= 2
 
