@@ -167,7 +167,7 @@ def _difference(difference: Difference | PrintedDifference, none: bool, lang: st
         }
         key, values = "placement", {"at": difference.device, **held}
     else:
-        key = {"numbers": "numbers" if difference.at else "equal"}.get(difference.kind, difference.kind)
+        key = "equal" if difference.kind == "numbers" and not difference.at else difference.kind
         values = {"at": difference.at, "got": difference.numbers[0], "expected": difference.numbers[1]}
     if key in ("type", "equal") and isinstance(difference.got, Nothing):
         key = "none-here" if none else "none"
@@ -197,9 +197,6 @@ def _beside(difference: Difference, lang: str) -> tuple[str, str]:
         texts = difference.got.text, difference.expected.text
         first = next((n for n, (x, y) in enumerate(zip(*texts, strict=False)) if x != y), min(map(len, texts)))
         a, b = ("… " + repr(t[max(0, first - 20) : first + 60]) for t in texts)
-    if a == b and all(difference.numbers):
-        exact = (f"{difference.at} = {number}".lstrip() for number in difference.numbers)
-        a, b = (show(x, lang, numbers=text) for x, text in zip(both, exact, strict=True))
     if a == b:
         a, b = (f"{text} ({x.kind})" for text, x in zip((a, b), both, strict=True))
     return (a, b) if a != b else (str(both[0])[:300], str(both[1])[:300])

@@ -73,7 +73,7 @@ def test_a_kill_while_saving_loses_nothing(folder):
 def test_a_full_disk_keeps_the_old_record_and_says_so(folder):
     """In a process of its own, of which no file but a pipe is written under the limit."""
     done = subprocess.run([sys.executable, "-c", FULL, folder], cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
-    assert done.stdout == (f"Your progress could not be saved in {folder.name}/.state.json: File too large.\n")
+    assert done.stdout == f"Your progress could not be saved in {folder.name}/.state.json: File too large.\n"
     assert noted(folder) == OLD
     assert [path.name for path in folder.iterdir()] == [".state.json"]
 
