@@ -1,5 +1,6 @@
 """Before the first step: is the folder ours, writable, and everybody's?"""
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -27,13 +28,16 @@ def claim(folder):
             lock(Path(folder) / "in-use")
     except OSError as error:
         problem = f"cannot use {folder}: {error.strerror}"
-    all_or_none(problem)
-    there = os.listdir(folder)
-    unseen = [p for p in everyone if f"probe-{token}-{p}" not in there]
-    who = ", ".join(map(str, unseen))
-    problem = f"does not see in {folder} what process {who} wrote: not shared"
-    all_or_none(problem if unseen else None)
-    mine.unlink()
+    try:
+        all_or_none(problem)
+        there = os.listdir(folder)
+        unseen = [p for p in everyone if f"probe-{token}-{p}" not in there]
+        who = ", ".join(map(str, unseen))
+        problem = f"does not see in {folder} what process {who} wrote"
+        all_or_none(f"{problem}: not shared" if unseen else None)
+    finally:
+        with contextlib.suppress(OSError):
+            mine.unlink()
 
 
 def lock(path):

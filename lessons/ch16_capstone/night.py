@@ -87,7 +87,7 @@ while step < args.steps and not told:
         if slow := who_is_slow(beat.own):
             note(step, slow, show=True)
 keeping.finish(manager)
-if done := step == args.steps:
+if done := step >= args.steps:
     note(step, f"loss of step {step}: {losses[-1]:.6f}", show=True)
     if jax.process_index() == 0:
         (folder / "losses.json").write_text(json.dumps(losses))

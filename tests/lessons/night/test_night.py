@@ -323,12 +323,15 @@ def test_two_jobs_do_not_train_in_one_folder_and_the_lock_of_a_dead_one_is_free(
         said, _ = second.communicate(timeout=600)
         assert second.returncode == 2
         assert re.fullmatch(r"process 0 cannot use locked: process \d+ on .+ is training in it\n", said), said
+        assert not list(Path("locked").glob("probe-*"))
     finally:
         started.kill()
         started.communicate()
     third = alone("locked")
     said, _ = third.communicate(timeout=600)
     assert third.returncode == 0 and "begins after step 10" in said
+    fewer = night("locked", steps=EVERY, processes=1)  # than are done: nothing is left to do
+    assert fewer.codes == [0] and begun_after(fewer) == STEPS
 
 
 @LONG
