@@ -77,7 +77,8 @@ def test_who_fails_in_a_cluster_ends_at_once(who: int, fails: str, status: int, 
     out, err, code = ends[who]
     assert code == status and "last words\n" in out and err.endswith(reason), ends
     other = ends[1 - who][2]
-    assert other == -signal.SIGABRT if who == 0 else other != 0, "without process 0, JAX aborts the others: chapter 14"
+    # without process 0, JAX aborts the others (chapter 14), if their collective has not failed before
+    assert other in (-signal.SIGABRT, 1) if who == 0 else other != 0, ends
     assert left_running(marker) == []
 
 
