@@ -97,7 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     traffic.set_defaults(command=_traffic)
 
     plan = commands.add_parser(
-        "plan", help="compile a program for a TPU slice or GPU host; show its memory, traffic and time"
+        "plan",
+        help="compile a program for a TPU slice or GPU host; show its memory, traffic and time; "
+        "the exit code is 1 if it does not fit",
     )
     plan.add_argument(
         "program",
@@ -128,16 +130,18 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument("--params", type=float, required=True, metavar="P", help="number of parameters, such as 8e9")
     choose.add_argument("--batch", type=int, required=True, metavar="B", help="sequences in the whole batch")
     choose.add_argument("--seq", type=int, required=True, metavar="S", help="tokens per sequence")
-    choose.add_argument("--on", required=True, metavar="SLICE", help="slice, such as v5e:8x8, v5p-128 or h100:8")
+    choose.add_argument(
+        "--on", required=True, metavar="SLICE", help="slice or GPU host, such as v5e:8x8, v5p-128 or h100:8"
+    )
     typical = "default: typical for this number of parameters"
     choose.add_argument("--layers", type=int, metavar="L", help=f"number of layers ({typical})")
     choose.add_argument("--width", type=int, metavar="D", help=f"width of the model ({typical})")
     choose.set_defaults(command=_choose)
 
-    profile = commands.add_parser("profile", help="show where the time of a program went")
+    profile = commands.add_parser("profile", help="show where a program spent its time")
     profile.add_argument(
-        "paths", nargs="+", metavar="FILE", help="an .xplane.pb file, or a folder that was passed to "
-        "jax.profiler.trace, for each process; or PROGRAM.py and its arguments, to run it now",
+        "paths", nargs="+", metavar="FILE", help="for each process, an .xplane.pb file or the folder "
+        "passed to jax.profiler.trace; or PROGRAM.py and its arguments, to run it now",
     )  # fmt: skip
     profile.add_argument("--step", type=int, metavar="N", help="show only step N (jax.profiler.StepTraceAnnotation)")
     profile.add_argument(
@@ -254,6 +258,8 @@ def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) ->
     )
     if done.first_failure:
         _say(done.first_failure)
+    elif done.apart:
+        _say("each process computed on its own: none called jax.distributed.initialize")
     return done.exit_code
 
 
@@ -295,7 +301,7 @@ def _plan(options: argparse.Namespace) -> int:
             _say(plan.notes[-1])
     else:
         print(plan)
-    return 0
+    return 0 if plan.fits else 1
 
 
 def _choose(options: argparse.Namespace) -> int:

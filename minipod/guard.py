@@ -52,7 +52,7 @@ _GONE = ("has finished", "has ended with ")  # how the last notes of a process b
 
 
 class OutOfStep(RuntimeError):
-    """Raised if processes make different calls, or one makes none in time; the message names call and processes."""
+    """Raised if processes make different calls, or one makes none in time; the message names them."""
 
 
 def watched(function: Function, name: str | None = None, seconds: float = 10.0) -> Function:
@@ -163,7 +163,7 @@ def _note(turn: int, other: int, mine: str, seconds: float) -> str:
 
 
 def _leave(me: int) -> None:
-    """Note that this process ends and, if it does because of an error, with which."""
+    """Note that this process ends and, if an error ended it, which one."""
     kind = getattr(sys, "last_type", None)
     coordinator_store.put(f"guard/last/{me}", f"{_GONE[1]}{kind.__name__}" if kind else _GONE[0])
 

@@ -1,4 +1,4 @@
-"""Reach JAX's private parts: every use of `jax._src` is in this module.
+"""Reach JAX's internals: every use of `jax._src` is in this module.
 
 A release of JAX may rename any of them. Then the program runs as it would without minipod, one sentence on stderr says
 what is missing and what follows from that, and `minipod doctor` says the same. If JAX has a public way, minipod uses
@@ -80,7 +80,7 @@ def cluster_detector() -> Any:
 
 
 def gloo_library() -> Any:
-    """Return the module whose `make_gloo_tcp_collectives` makes the CPU backend in a cluster; None without it."""
+    """Return the module whose `make_gloo_tcp_collectives` makes the CPU collectives of a cluster; None without it."""
     if _get("jax._src.xla_bridge:_jax.make_gloo_tcp_collectives") is None:
         return None
     return pkgutil.resolve_name("jax._src.xla_bridge:_jax")

@@ -42,7 +42,7 @@ class ReplicasDiffer(RuntimeError):
 def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:
     """Compare, bit for bit, all copies of the parts of arrays in `tree` that several devices should hold.
 
-    All processes must call this. Data that only one device holds is not read, nor leaves other than a `jax.Array`.
+    All processes must call this. Data that only one device holds is not read, nor are leaves other than a `jax.Array`.
 
     name     what is compared, for the message
     seconds  how long to wait for the other processes

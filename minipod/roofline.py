@@ -58,12 +58,12 @@ class Seconds:
 
     @property
     def most(self) -> float:
-        """Return the sum of the known times: nothing overlaps. A real step may take longer, below the peaks."""
+        """Return the sum of the known times: nothing overlaps. A real step, below the peaks, may take longer."""
         return sum(t for name in BOUNDS if (t := getattr(self, name)) is not None)
 
     @property
     def batches(self) -> float | None:
-        """Return the factor by which the batch must grow to be bound by arithmetic, if only arithmetic grows with it.
+        """Return by what factor the batch must grow until arithmetic bounds the step, if only arithmetic grows with it.
 
         This applies to weights that are read or gathered and to gradients that are summed. None if a figure is missing
         or a lower bound, if nothing is computed, or if the host's memory is used.

@@ -131,7 +131,7 @@ def said(lines: Sequence[tuple[int, bool]]) -> str:
 
 
 def _walk(sizes: Sequence[int]) -> list[int]:
-    """Return the places of a box in an order of neighbours: forth along one line, back along the next."""
+    """Return the places of a box, each next to the one before: out along one line, back along the next."""
     if not sizes:
         return [0]
     rest = _walk(sizes[1:])

@@ -133,7 +133,7 @@ def summary(of: Model, first: Choice, on: str) -> str:
 
 def _row(choice: Choice) -> tuple[str, ...]:
     spare = (choice.room - choice.held) / 1e9
-    may = f"may not fit, plan it: up to {choice.most / 1e9:,.1f} GB"
+    may = f"may not fit (up to {choice.most / 1e9:,.1f} GB): plan it"
     fits = {True: f"{spare:,.1f} GB left", None: may, False: f"no: {-spare:,.1f} GB too much"}[choice.fits]
     times = (choice.seconds.compute, choice.seconds.memory, choice.seconds.network)
     sent = (f"{choice.sent[axis] / 1e9:,.2f} GB" for axis in ("data", "model"))

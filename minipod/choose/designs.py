@@ -143,7 +143,7 @@ def refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
 def of_fsdp(on: Slice, fsdp: int) -> tuple[str, str]:
     """Return the collectives along an fsdp axis of size `fsdp`: one gathers the weights, one sums the gradients.
 
-    If fsdp takes a whole TPU slice, libtpu 0.0.52 replaces the reduce-scatter by an all-reduce, which sends twice as
+    If fsdp takes a whole TPU slice, libtpu 0.0.52 replaces the reduce-scatter with an all-reduce, which sends twice as
     much, on squares of at least 4 × 4 and on boxes of at least 2 × 2 × 2; with 64 chips or more on a box, it replaces
     the all-gather, too. Seen for weights of 128 MB on slices of v4, v5e, v5p and v6e; 7x is untested.
     """

@@ -34,8 +34,8 @@ def launch_arguments() -> dict[str, Any]:
     The same line, `jax.distributed.initialize(**launch_arguments())`, thus works under every launcher. Under `minipod
     run` they are the coordinator's address, the number of this process, the number of processes, and timeouts; under
     Slurm, Open MPI 4 and on TPUs there are none, because JAX detects these itself; under Open MPI 5 they select the
-    detection through mpi4py, which JAX does not try by itself. Except there and on TPUs, all processes but the first
-    wait here until the coordinator listens: JAX would retry only after a second.
+    detection through mpi4py, which JAX 0.10 does not try by itself. Except there and on TPUs, all processes but the
+    first wait here until the coordinator listens: JAX would retry only after a second.
 
     Raises TimeoutError under `minipod run` if the coordinator does not listen within the limit; under Slurm and Open
     MPI, SystemExit with one sentence if JAX would hang or take the number of another process, or lacks mpi4py.
@@ -56,9 +56,9 @@ def launch_arguments() -> dict[str, Any]:
 def launcher(env: Mapping[str, str] = os.environ) -> str | None:
     """Return the JAX detector for the variables in `env`: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None if none fits.
 
-    JAX asks the detectors in the same order. Within a Slurm job, Open MPI 5 also passes on Slurm's variables: those of
-    the batch script on the first host, where JAX finds no other process, and those of mpirun's helpers on the other
-    hosts, where JAX takes every process for the helper. So Open MPI 5 comes before Slurm.
+        JAX 0.12 asks in the same order; 0.10 does not ask for Open MPI 5. Within a Slurm job, Open MPI 5 also passes on
+    Slurm's variables: those of the batch script on the first host, where JAX finds no other process, and those of
+    mpirun's helpers on the other hosts, where JAX takes every process for the helper. So Open MPI 5 comes before Slurm.
     """
     if OPEN_MPI_4 in env:
         return "ompi"

@@ -1,6 +1,6 @@
 """Run one process of a local cluster: `python -m minipod.cluster.inside REPORT TEXT [-m] PROGRAM ARGUMENTS…`.
 
-These are two processes. The launcher starts the *keeper*, which forks the *program* and waits for it. When the program
+It takes two processes. The launcher starts the *keeper*, which forks the *program* and waits for it. When the program
 ends, or the launcher closes the pipe on the keeper's standard input (as also happens when the launcher is killed), the
 keeper ends everything that was started below it. The program runs as `__main__`, as `python PROGRAM` would run it.
 
@@ -8,7 +8,8 @@ REPORT and TEXT are file descriptors. TEXT takes what Python prints; what librar
 lines) takes another path and never splits a line of it. REPORT takes one JSON object per line: `{"pid": …}`;
 `{"thread": …}` for each thread that the program starts; `{"joins": [number, processes, address]}` when it calls
 `jax.distributed.initialize`, null when it shuts that down; `{"raised": …, "message": …, "at": …}` if it raised;
-`{"done": exit code, "time": …}`; and, whenever ASK arrives, the stack of the main thread as `faulthandler` writes it.
+`{"done": exit code, "time": …, "computed": whether JAX has started its devices}`; and, whenever ASK arrives, the stack
+of the main thread as `faulthandler` writes it.
 """
 
 import contextlib
@@ -28,6 +29,7 @@ from typing import Any, NoReturn
 from minipod.cluster import joining
 from minipod.cluster.as_main import as_main, in_the_program
 from minipod.cluster.protocol import ASK, NO_DEBUGGER
+from minipod.devices import have_started
 from minipod.processes import adopt_orphans, end_child, environment, fork, gloo, json_lines, kill_children, kill_group
 from minipod.processes.frames import is_own
 
@@ -52,7 +54,7 @@ def main() -> None:
 
 
 def _keep(pid: int, wake: int) -> int:
-    """Wait until program `pid` ends or the launcher closes the pipe, end all descendants; return the wait status."""
+    """Wait until program `pid` ends or the launcher closes the pipe; end all descendants and return the wait status."""
     status = None
     while status is None:
         ready, _, _ = select.select([0, wake], [], [])
@@ -104,7 +106,7 @@ def _program(report: int, text: int, command: list[str]) -> None:
     threading.setprofile(tell_of_thread)  # called once, when a thread begins
     if "PYTHONBREAKPOINT" not in os.environ:
         sys.breakpointhook = _no_debugger
-    code = 1
+    code, computed = 1, False
     try:
         as_main(command)
         code = 0
@@ -121,7 +123,9 @@ def _program(report: int, text: int, command: list[str]) -> None:
         tell(raised=type(error).__name__, message=str(error)[:2000], at=_place(error))
         sys.exit(1)
     finally:
-        tell(done=code & 0xFF, time=time.monotonic())
+        with contextlib.suppress(Exception):  # a damaged JAX must not hide how the program ended
+            computed = have_started()
+        tell(done=code & 0xFF, time=time.monotonic(), computed=computed)
 
 
 def _no_debugger(*_: Any, **__: Any) -> NoReturn:
@@ -129,7 +133,7 @@ def _no_debugger(*_: Any, **__: Any) -> NoReturn:
 
 
 def _in_short(error: BaseException) -> str:
-    """Shorten Python's traceback by the frames of installed libraries; JAX_TRACEBACK_FILTERING=off keeps them all."""
+    """Leave installed libraries' frames out of Python's traceback; JAX_TRACEBACK_FILTERING=off keeps them all."""
     full = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = full
     while part and os.environ.get("JAX_TRACEBACK_FILTERING") != "off":

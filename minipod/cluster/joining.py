@@ -1,6 +1,6 @@
 """Check and complete the arguments of `jax.distributed.initialize` in every program under `minipod run`.
 
-Missing arguments are filled in. Arguments that could only hang raise an error of one sentence. The coordinator listens
+Missing arguments are filled in. Calls that could only hang raise an error of one sentence. The coordinator listens
 only at the address that the program gives to the other processes. The launcher gets each process's number and address
 (`minipod.cluster.failure`), since one process alone cannot know that another has the same number.
 """
@@ -69,7 +69,7 @@ def _wrap(tell: Callable[..., None]) -> None:
 
 @contextlib.contextmanager
 def _until_the_service_ends(address: str) -> Iterator[None]:
-    """Shut down inside: afterwards process 0's service is gone, so that a second join reaches the next one.
+    """Shut down in this block: after it, process 0's service is gone, so that a second join reaches the next.
 
     JAX's processes leave together, and process 0 ends its service only after that. A gRPC server sends a greeting to
     every client that connects, and a goodbye when it ends.

@@ -1,4 +1,4 @@
-"""Run a program in several processes on this machine, as a cluster would, and leave nothing running behind.
+"""Run a program in several processes on this machine, as a cluster would, and leave nothing running.
 
 Every process is started through `minipod.cluster.inside`. The launcher (this process) reads their output and exit
 codes, ends them all at the limit or soon after one has failed, and names the first failure in one sentence.
@@ -72,7 +72,7 @@ def run(
     places   for each process, a prefix of its command that moves it elsewhere, such as into another network;
              `address` is the address of process 0 there. `minipod.hosts` uses both
 
-    All processes are also ended soon after one has failed; when they can never meet, as if two have the same number;
+    All processes are also ended soon after one has failed; when they can never meet, as when two have the same number;
     and when one has finished and all others have waited in JAX for 5 seconds (`minipod.processes.hang`). A process that
     sleeps or writes a file may finish. A program that has finished counts as successful even if JAX hangs at exit.
 
@@ -119,6 +119,7 @@ def run(
         stacks=[m.stack_text() for m in members],
         first_failure=failure.sentence if failure else None,
         exit_code=failure.exit_code if failure else 0,
+        apart=processes > 1 and all(m.report.get("computed") and "joins" not in m.report for m in members),
     )
     if check and failure:
         raise ClusterError(result)
@@ -154,7 +155,7 @@ def _end(members: list[Member], channels: selectors.BaseSelector) -> None:
 def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, patience: float) -> bool:
     """Read and wait until all have ended or waiting is pointless. Return True if the limit was reached.
 
-    The programs get `patience` seconds in which to meet a timeout of their own.
+    The programs get `patience` seconds in which to run into a timeout of their own.
     """
     extra = patience + 2 if patience else 0
     failed_at = None

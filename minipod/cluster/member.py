@@ -4,8 +4,8 @@ In JAX an uncaught error, or `sys.exit(2)`, does not end a process at once: at e
 others, and they wait for it, so no launcher sees that anything has failed. Here a process that fails ends at once,
 with its status, and so does every process that it has started:
 
-- after `jax.distributed.initialize` without exit handlers;
-- before it, and in a program that never calls it, as Python ends; but threads and exit handlers have two seconds;
+- after `jax.distributed.initialize`, without exit handlers;
+- before it, and in a program that never calls it, as Python ends it, but threads and exit handlers have two seconds;
 - an uncaught exception in a thread counts, too, while the main thread runs: status 1, no exit handlers. A
   program that sets `threading.excepthook` decides for itself.
 

@@ -42,7 +42,7 @@ def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:
 def place(env: Mapping[str, str] = os.environ) -> Place:
     """Return this process's place in its cluster; Place(1, 0) outside a cluster.
 
-    Raises TwoLaunchers if two launchers disagree, such as MPI started in a step of Slurm: JAX would believe the first.
+    Raises TwoLaunchers if two launchers disagree, such as MPI started in a step of Slurm: JAX would believe one.
     """
     name, size, rank = OWN
     if size in env and rank in env:

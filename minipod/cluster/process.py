@@ -50,7 +50,7 @@ class Member:
     popen: Program  # its keeper
     show: Callable[[int, str], object] | None = None
     lines: list[str] = field(default_factory=list)
-    report: dict[str, Any] = field(default_factory=dict)  # pid, raised, message, at, done, time: see inside.py
+    report: dict[str, Any] = field(default_factory=dict)  # pid, raised, message, at, done, time …: see inside.py
     stack: list[tuple[str, int, str]] = field(default_factory=list)  # (file, line, function), innermost first
     ended_at: float | None = None
     hung: bool = False  # seen to hang
@@ -86,7 +86,7 @@ class Member:
 
     @property
     def code(self) -> int:
-        """Return the exit code, first by the program's own report, or minus a signal; -9 while the process runs."""
+        """Return the exit code, from the program's report if there is one, or minus a signal; -9 while it runs."""
         own = self.report.get("done")
         if own or (own == 0 and (self._ended_here or self.popen.returncode == -ASK)):
             # pyrefly: ignore[bad-return]

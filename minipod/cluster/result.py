@@ -32,6 +32,7 @@ class Run:
     first_failure  the first failure, in one sentence; None if all went well
     exit_code  for a shell: 0, the code of the first process that failed, 128 + its signal, 124 at the limit, else 1
     stacks   the lines at which each process was when it had to be ended; "" if its program had ended or was suspended
+    apart    whether several processes computed with JAX and none of them called `jax.distributed.initialize`
     """
 
     outputs: list[str]
@@ -40,6 +41,7 @@ class Run:
     first_failure: str | None = None
     exit_code: int = 0
     stacks: list[str] = field(default_factory=list)
+    apart: bool = False
 
     @property
     def ok(self) -> bool:

@@ -107,7 +107,7 @@ def hop() -> dict[str, float]:
 
 
 def pace() -> dict[str, float]:
-    """Measure, in rounds, the median seconds that this process multiplies matrices and then waits for the others."""
+    """Measure in rounds how long, at the median, this process multiplies matrices and then waits for the others."""
     import jax
 
     together = all_reduce(SMALL)

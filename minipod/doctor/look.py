@@ -1,7 +1,7 @@
 """Report what JAX finds, in a separate process: `python -m minipod.doctor.look`, one JSON object per line.
 
     {"early": …}      whether JAX was started before the program, whose settings would come too late
-    {"missing": …}    private parts of JAX that minipod uses and this JAX lacks: name and consequence
+    {"missing": …}    private names of JAX that minipod uses and this JAX lacks: name and consequence
     {"cluster": …}    the cluster that JAX's detector would join, or null; see `detect`
     {"simulated": …}  the devices that a process sees when it asks for eight simulated ones
     {"devices": …}    count, platform and kind, with the settings of this environment

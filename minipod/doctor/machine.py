@@ -37,7 +37,7 @@ def memory(root: Path = Path("/")) -> Finding:
 
 
 def _limits(root: Path) -> Iterator[int]:
-    """Return the limits, in bytes, of this process's cgroup and its parents, in both versions, and address space."""
+    """Return the limits, in bytes, of this process's cgroup (v1 or v2), its parents, and its address space."""
     first = group_of_this_process(root, "cgroup", "memory", "memory")
     for group, name in (group_of_this_process(root, "cgroup2"), "memory.max"), (first, "memory.limit_in_bytes"):
         for folder in group.path() if group else ():

@@ -35,7 +35,7 @@ print(jax.jit(jax.shard_map(one, mesh=mesh, in_specs=(), out_specs=jax.P()))())
 
 
 def examine() -> list[Finding]:
-    """Return all findings about this machine. This takes some seconds, because it starts JAX several times."""
+    """Return all findings about this machine. This takes a few seconds, because it starts JAX several times."""
     findings = [minipod(), python(), *map(package, ("jax", "jaxlib")), system()]
     if platform.system() == "Windows":  # nothing below is of use there
         return findings
@@ -71,7 +71,7 @@ def with_jax() -> list[Finding]:
 
 
 def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
-    """Report the private parts that this JAX lacks, each as (name, consequence); None if `missing` is empty."""
+    """Report the private names that this JAX lacks, each as (name, consequence); None if `missing` is empty."""
     if not missing:
         return None
     names = ", ".join(name for name, _ in missing)

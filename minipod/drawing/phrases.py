@@ -107,12 +107,12 @@ def caption(alt: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word:
 
 
 def devices(ids: Sequence[int], most: int = 6) -> Phrase:
-    """Return the phrase for `device 3`, `devices 0, 1` or `devices 0–3`; beyond `most` parts, `…` is the middle."""
+    """Return the phrase for `device 3`, `devices 0, 1` or `devices 0–3`; beyond `most` parts, `…` for the middle."""
     return ["device", len(ids), ", ".join(_short(runs(ids), most))]
 
 
 def several(phrases: Sequence[Phrase], most: int = 8) -> Phrase:
-    """Join phrases into a list; beyond `most` of them, `…` is the middle."""
+    """Join phrases into a list; beyond `most` of them, `…` replaces the middle."""
     return ["list", *_short(phrases, most)]
 
 

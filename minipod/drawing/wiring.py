@@ -62,7 +62,7 @@ class Stage:
             self.wires.append(partial(self._trunk, trunk, lanes, look))
 
     def exchange(self, places: Sequence[Place], look: str) -> bool:
-        """Join each two of `places` by an arc. Returns False, without drawing, unless all are in one row or column."""
+        """Join each pair of `places` by an arc. Returns False, without drawing, unless all are in one row or column."""
         kind = "row" if len({p[0] for p in places}) == 1 else "column"
         index, along = (places[0][0], 1) if kind == "row" else (places[0][1], 0)
         if len({p[1 - along] for p in places}) > 1:

@@ -1,4 +1,4 @@
-"""Run a function in forked children: one process, or a pair that forms one `jax.distributed` cluster.
+"""Run a function in forked children: one process, or several that form one `jax.distributed` cluster.
 
 The parent has JAX imported but has started no backend; a child is ready in about 20 ms, a pair in about 100 ms.
 Whatever the function does (endless loops, `os._exit`, endless printing, a crash), it ends with a `Result`, and nothing

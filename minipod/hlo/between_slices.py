@@ -2,7 +2,7 @@
 
 The compiler writes the program of one slice. Data for other slices goes through a `send` to the host's runtime, called
 megascale. Its attributes give the operation and the devices, by numbers: from 100000 in the first slice, from 200000 in
-the second. A collective over both networks is mostly divided already, and the `send` is its part between slices.
+the second. A collective over both networks is usually split already, and the `send` is its part between slices.
 Source: the texts that libtpu 0.0.52 writes for `num_slices=2` and 4.
 """
 
@@ -66,7 +66,7 @@ def operation(line: Instruction) -> str:
 def groups(line: Instruction, partitions: int, order: Sequence[int] | None) -> Groups:
     """Return the groups, as positions in `order`, the numbers of the program's devices; by default these are sorted.
 
-    partitions: number of devices in a slice. Raises ValueError for an unknown spelling, or a device missing in `order`.
+    partitions: number of devices in a slice. Raises ValueError for an unknown spelling, or a device not in `order`.
     """
     target = _frontend_attributes(line).get("_xla_megascale_target", "")
     if every := _EVERY.fullmatch(target):

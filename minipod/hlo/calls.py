@@ -21,7 +21,7 @@ def base(opcode: str) -> str:
 def called(program: Program, computation: Computation, instruction: Instruction) -> dict[str, list[str]]:
     """Map each attribute of `instruction`, a line of `computation`, to the computations that the instruction runs.
 
-    The update and the done of an asynchronous operation run nothing, because its start already does. Raises ValueError,
+    The update and the done of an asynchronous operation run nothing, because its start runs it all. Raises ValueError,
     quoting the line, for a computation that is not in the text.
     """
     opcode = instruction.opcode

@@ -211,7 +211,7 @@ def _channel(line: Instruction) -> tuple[str, str | None]:
 def _bytes(op: str, line: Instruction, computation: Computation, groups: device_groups.Groups) -> int:
     """Return the bytes of the array, from the operands: the shape of a start repeats them in different ways."""
     if "slice_sizes" in line.attributes:
-        raise ValueError("a permute of slices in place is not understood")
+        raise ValueError("slice_sizes is not supported")
     if not line.operands:
         raise ValueError("it has no operands")
     # Older text has the operand's shape before its name.

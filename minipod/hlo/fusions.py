@@ -133,12 +133,12 @@ class Fusion:
 
 
 def _touched_by(call: Instruction) -> Fraction:
-    """Return what a kernel states that it reads and writes; other custom calls in fusions are only markers."""
+    """Return ALL for a kernel that states no bytes; NOTHING if it does (counted elsewhere), or for markers."""
     called_here = kernel(call)
     return ALL if called_here and not called_here.moved else NOTHING
 
 
 def _share(part: Instruction, whole: Instruction) -> Fraction:
-    """Return the share of an array that a part of it has."""
+    """Return the share of an array that a part of it makes up."""
     count = size(whole.shape)
     return min(ALL, Fraction(size(part.shape), count)) if count else NOTHING

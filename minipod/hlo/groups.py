@@ -66,15 +66,15 @@ def spelled(text: str) -> Groups:
         return _as_groups(ids.transpose(_numbers(iota[3]) if iota[3] else None).reshape(_numbers(iota[1])))
     if _LIST.fullmatch(text):
         return tuple(tuple(_numbers(group)) for group in re.findall(r"\{([\d,\s]*)\}", text[1:-1]))
-    raise ValueError("this spelling of replica_groups is not understood")
+    raise ValueError("replica_groups in an unknown form")
 
 
 def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Groups:
     """Return groups of device positions, 0 … replicas × partitions - 1, for groups of numbers as in the text.
 
     mode: what the numbers are. "flat": positions. "replica": replicas, separately for each partition. "partition":
-    partitions, separately for each replica. "both": replicas, each with all of its partitions. No groups mean one of
-    all.
+    partitions, separately for each replica. "both": replicas, each with all of its partitions. No groups: one group
+    of all.
     """
     everyone = {"flat": replicas * partitions, "partition": partitions}.get(mode, replicas)
     groups = groups or (tuple(range(everyone)),)

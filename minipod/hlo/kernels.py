@@ -4,7 +4,7 @@ A compiler does not look into a kernel. Its author may state its cost (`pallas_c
 the call's backend configuration.
 
 The TPU compiler has its own kernel: libtpu 0.0.52 replaces the softmax of scores and its product with values, as in
-plain attention, by a kernel `online-softmax` without a stated cost. Its cost follows from the shapes: it does one
+plain attention, with a kernel `online-softmax` without a stated cost. Its cost follows from the shapes: it does one
 product, reads the scores once, and reads the values once for each block of rows.
 """
 
@@ -17,6 +17,7 @@ from minipod.hlo.text import Instruction, split
 KIND = "kernel"  # the element type under which its FLOPs are counted
 HOST = "HostExecute"  # computed by the host, in unknown time
 TARGETS = (HOST, "tpu_custom_call", "mosaic_gpu", "mosaic_gpu_v2", "triton_kernel_call", "__gpu$xla.gpu.triton")
+UNREAD = ("__cudnn$", "__onednn$conv")  # library calls for convolutions and attention, whose cost is not read here
 _COST = re.compile(r'"cost_estimate":\s*\{([^{}]*)\}')
 _FIGURE = re.compile(r'"(\w+)":\s*"?(\d+)')
 _TILING = re.compile(r'tiling="(\d+),(\d+)"')  # rows and columns of a block of scores
@@ -49,6 +50,8 @@ def kernel(line: Instruction) -> Kernel | None:
     if line.opcode not in ("custom-call", "custom-call-start"):
         return None
     target = line.attributes.get("custom_call_target", "").strip('"')
+    if target.startswith(UNREAD):
+        return Kernel(target, None)
     if target not in TARGETS:
         return None
     name = HOST if target == HOST else re.sub(r"\.[\d.]+$", "", line.name)

@@ -43,7 +43,7 @@ def trips(
 
 
 def _turns(test: Comparison, start: tuple, after: tuple) -> int | None:
-    """Count the iterations for which a comparison holds; None: unknown. start, after: states at first and after one."""
+    """Count the iterations for which a comparison holds; None: unknown. start, after: state before and after one."""
     left, right = _counter(test.left, start, after), _counter(test.right, start, after)
     if left is None or right is None:
         return None

@@ -97,7 +97,7 @@ def _at_host(shape: str) -> bool:
 
 
 def large(shape: str) -> int:
-    """Return the bytes of an array in the chip's large memory (0 if in its fast memory), or the sum for a tuple."""
+    """Return the bytes of an array in the chip's large memory (0 if in any other), or the sum for a tuple."""
     return sum(size(part) for part in parts(shape) if not re.search(r"S\([1-9]\d*\)", part))
 
 

@@ -65,7 +65,7 @@ def ring_bytes(op: str, size: int, devices: int, times: int = 1) -> Fraction:
     """Return the bytes that each device sends for `op` over an array of `size` bytes, in a group of `devices` devices.
 
     2(n-1)/n of the array for an all-reduce of n devices; (n-1)/n for an all-gather, a reduce-scatter and an all-to-all,
-    also a ragged one; the whole array for a permute and a broadcast.
+    ragged or not; the whole array for a permute and a broadcast.
     """
     share = Fraction(1) if op in _WHOLE_ARRAY else Fraction(devices - 1, devices) * (2 if op == "all-reduce" else 1)
     return share * size * times

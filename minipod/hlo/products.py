@@ -21,7 +21,7 @@ def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
 def products(computation: Computation, line: Instruction) -> tuple[str, int]:
     """Return the type and FLOPs of a matrix product, or of a kernel that states its own; "", 0 for other instructions.
 
-    The type is the wider one of the two operands: bf16 times s8 counts as bf16.
+    The type is that of the wider operand: bf16 times s8 counts as bf16.
     """
     if this := kernel(line):
         return KIND, this.flops or 0

@@ -134,7 +134,7 @@ def _parts(condition: Value) -> tuple[Comparison | Either | None, ...]:
 
 
 def _range(scalar: re.Match[str]) -> tuple[int, int]:
-    """Return the least and the greatest value of an integer type, as matched in a shape; of pred 0 and 1."""
+    """Return the least and the greatest value of an integer type, as matched in a shape; 0 and 1 for pred."""
     bits = int(scalar[2] or 1)
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if scalar[1] == "s" else (0, 2**bits - 1)
 

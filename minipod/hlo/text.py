@@ -1,6 +1,6 @@
 """Parse the text of a compiled program (HLO) into computations and their instructions.
 
-The text, `compiled.as_text()`, is JAX's only supported description of a compiled program. This module reads its grammar
+JAX gives a compiled program's instructions only as text, `compiled.as_text()`. This module reads its grammar
 and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's own printer.
 """
 
@@ -140,12 +140,12 @@ def parse_instruction(line: str) -> Instruction:
     """Parse `%name = shape opcode(operands), attribute=value, …`. Raises ValueError for any other line."""
     left, equals, right = _COMMENT.sub("", line).strip().partition(" = ")
     if not equals:
-        raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
+        raise ValueError('this line of a compiled program is not "name = shape operation(…)"')
     end = closing(right, 0) if right.startswith("(") else right.find(" ")
     shape, right = right[:end], right[end:].strip()
     opcode, bracket, _ = right.partition("(")
     if not bracket or not re.fullmatch(r"[\w-]+", opcode):
-        raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
+        raise ValueError('this line of a compiled program is not "name = shape operation(…)"')
     end = closing(right, len(opcode))
     operands, rest = right[len(opcode) + 1 : end - 1], right[end:].lstrip(", ")
     # A constant's value may be long and is no list of operands.
@@ -174,7 +174,7 @@ def reading(line: Instruction) -> Iterator[None]:
 def _lines(text: str) -> Iterator[str]:
     """Yield the lines of a text, with the lines of one instruction joined: a kernel's attributes may span several.
 
-    ValueError, quoting the first line, for an instruction in which a bracket is never closed.
+    Raises ValueError, quoting the first line, for an instruction in which a bracket is never closed.
     """
     first, whole, depth = "", "", 0
     for line in text.splitlines():

@@ -62,7 +62,7 @@ def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None 
     """Simulate one step of a scheduled program on `machine`.
 
     mesh: axis name → size, to name the axes of collectives. unknown: number of iterations to assume for loops of
-    unknown length. Raises ValueError, quoting the line, for a line that cannot be read; errors of the machine are
+    unknown length. Raises ValueError, quoting the line, for a line that cannot be read; errors from `machine` are
     passed on.
     """
     return _Simulation(program, machine, mesh, unknown).once(program.entry, Place())
@@ -94,7 +94,7 @@ class _Simulation:
     def _step(
         self, clock: Clock, computation: Computation, line: Instruction, work: Timeline, inside: list[Timeline]
     ) -> None:
-        """Run one instruction, own work and calls, on the core or asynchronously."""
+        """Run one instruction, its own work and its calls, on the core or asynchronously."""
         first = line.operand_names[0] if line.operands else ""
         if line.opcode.endswith("-update") and first in clock.tickets:
             clock.tickets[line.name] = clock.tickets[first]

@@ -35,12 +35,12 @@ Tally = Counter[tuple[str, str]]  # (one of these, element type or kernel) → h
 class Work:
     """The work of one device in the whole program.
 
-    flops: element type → FLOPs. "f32×3" and "f32×6" are float32 products with precision "high" and "highest", after the
-        passes that a TPU makes for one; "kernel" are the FLOPs that custom kernels state.
+    flops: element type → FLOPs. "f32×3" and "f32×6" are float32 products with precision "high" and "highest", named for
+        the passes that a TPU makes for one; "kernel" are the FLOPs that custom kernels state.
     moved: bytes to and from memory. from_host, to_host: bytes read from the host's memory, and written to it.
     sent: bytes that custom kernels, by their own statement, send to other devices, outside of collectives.
     unseen: name of a custom kernel without a stated cost, whose FLOPs are missing → how often it runs.
-    loops: "at most" or "once" → number of loops that are counted so, because their length is unknown.
+    loops: "at most" or "once" → number of loops counted that way, because their length is unknown.
     """
 
     flops: dict[str, int]

@@ -1,7 +1,7 @@
 """Simulate a few hosts on this machine, each with its own network and name, joined by cables that may be slow.
 
 This shows how a slow network affects a program and how much a program sends. Linux is needed, and the right to create
-namespaces, which root has and often every user; `why_not` says what is missing.
+namespaces, which root and often every user has; `why_not` says what is missing.
 
     >>> from pathlib import Path
     >>> from minipod import hosts

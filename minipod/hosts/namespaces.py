@@ -1,4 +1,4 @@
-"""Make hosts of Linux namespaces, each with its own network, name and /etc/hosts, and the cables between them.
+"""Make hosts from Linux namespaces, each with its own network, name and /etc/hosts, and the cables between them.
 
 Each host is held by a process that waits for the end of a pipe from us. Nothing has a name outside: when this process
 ends, however it ends, the pipes close, those processes end, and the kernel removes the namespaces with all that is in
@@ -156,7 +156,7 @@ def _plug(i: int, pid: int | str) -> str:
 
 
 def _limit(rate: float) -> str:
-    """Limit eth0 to `rate` bits per second; bursts have 1 ms or two frames, so that it limits small messages, too."""
+    """Limit eth0 to `rate` bits per second; bursts last 1 ms or two frames, so that it limits small messages, too."""
     burst = max(2 * 1514, round(rate / 8 * 1e-3))
     return f"tc qdisc add dev eth0 root tbf rate {rate:.0f}bit burst {burst} limit 32mb"
 

@@ -14,7 +14,7 @@ _NO_CALL = "no call"
 def calls(processes: Sequence[Sequence[str]]) -> Picture:
     """Draw a column of calls for each process, the first on top; a thick line joins calls that meet but differ.
 
-    processes: names of the calls of each process, in order. Raises ValueError if there is no call, or one has over 12.
+    processes: names of the calls of each process, in order. Raises ValueError for no calls, or over 12 in a process.
     """
     columns = [list(map(str, names)) for names in processes]
     if not any(columns):

@@ -69,7 +69,7 @@ def traffic(collectives: Sequence[Collective], mesh: Mesh) -> Picture:
 
 
 def _moving(collectives: Sequence[Collective], size: int) -> list[Collective]:
-    """Return the collectives that move data. TypeError or ValueError if a mesh of `size` devices cannot show them."""
+    """Return the collectives that move data. Raises TypeError or ValueError if `size` devices cannot show them."""
     if isinstance(collectives, Collective) or not isinstance(collectives, Sequence):
         raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(collectives).__name__}")
     moving = []
@@ -101,7 +101,7 @@ class _Panel:
         self.look = _join(self.stage, c, [[places[i] for i in group] for group in self.scene.groups])
 
     def draw(self, canvas: Canvas, number: str, long: bool) -> None:
-        """Draw the panel below those that the canvas has."""
+        """Draw the panel below those already on the canvas."""
         y = _title(canvas, self.c, self.look, number, canvas.height + 30 if canvas.parts else 8.0)
         if self.names:
             canvas.text(self.left + 1, y + 6, f"axis {self.names[-1]}", "small soft", "start")

@@ -82,7 +82,7 @@ def curve(
 
 
 def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dict[str, Points]:
-    """Return the points of each curve, or an error in one sentence."""
+    """Return the points of each curve. An error is one sentence."""
     if not isinstance(series, Mapping):
         raise TypeError(f'expected curves by name, such as {{"one device": losses}}, got {type(series).__name__}')
     if not 1 <= len(series) <= MOST:
@@ -119,7 +119,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
 
 
 def _thin(points: Points) -> Points:
-    """At most about `POINTS` of them: the first, lowest, highest and last of each stretch, in order."""
+    """Keep at most about `POINTS` points: the first, lowest, highest and last of each stretch, in order."""
     size = math.ceil(4 * len(points) / POINTS)
     if size <= 4:
         return points
@@ -160,8 +160,8 @@ def _look(i: int) -> str:
 
 
 def _line(canvas: Canvas, points: Points, i: int, of: int, marked: bool) -> None:
-    """Curve `i` of `of`: its line, broken where a value is not finite, and, if `marked`, its markers, not where the
-    others' are."""
+    """Curve `i` of `of`: its line, broken where a value is not finite, and, if `marked`, its markers, clear of the
+    others'."""
     path, pen = [], "M"
     for x, y in points:
         if math.isfinite(y):
@@ -191,7 +191,7 @@ def marker(canvas: Canvas, x: float, y: float, i: int) -> None:
 
 
 def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, top: float) -> None:
-    """Put each name next to the end of its curve, as near as the names before allow."""
+    """Put each name next to the end of its curve, as near as earlier names allow."""
     ends = sorted((next(p for p in reversed(points) if math.isfinite(p[1])), i, name)
                   for i, (name, points) in enumerate(places.items()))  # fmt: skip
     ends.sort(key=lambda end: end[0][1])

@@ -106,7 +106,7 @@ def _host(g: Any, groups: Groups, host: int | None, most: int, per_row: int = 0)
 
 
 def _by_host(devices: Sequence[Device] | None) -> Groups:
-    """Return the devices of each host, in the order given. TypeError or ValueError, in one sentence, for others."""
+    """Return the devices of each host, in the order given. Raises TypeError or ValueError for others."""
     try:
         chosen = list(jax.devices() if devices is None else devices)
     except TypeError:

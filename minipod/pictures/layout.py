@@ -36,7 +36,7 @@ class Layout:
         """Return the devices that hold the shard at index `at`, and the number of the shard's colour.
 
         A device has the same colour in all pictures, and a shard has the colour of its first device. If device ids
-        exceed the number of colours, the order of the devices counts. More shards than colours are counted row by row.
+        exceed the number of colours, the order of the devices counts. If the shards exceed it, they count row by row.
         """
         first = sorted(group[0].id for group in self.holders.values())
         if at in self.holders and len(first) <= len(PALETTE):

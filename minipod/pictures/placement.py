@@ -127,7 +127,7 @@ def _ticks(parts: list[tuple[int, int]], named: bool) -> Callable[[int], str]:
 
 
 def _lines(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Elements down and across that are few enough to be shown by thin lines: the whole array's, not a cell's."""
+    """Return the numbers of elements down and across the array, if few enough for thin lines; else (1, 1)."""
     rows, columns = ((1, 1) + shape)[-2:]
     return (rows, columns) if max(rows, columns) <= 16 and len(shape) in (1, 2) else (1, 1)
 

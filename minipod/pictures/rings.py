@@ -54,7 +54,7 @@ def ring(devices: Sequence[Any]) -> Picture:
 
 
 def _hop(canvas: Canvas, a: tuple[float, float], b: tuple[float, float], wide: float, inside: bool) -> None:
-    """Draw an arrow from the box at `a` to the box at `b`: between neighbours straight, past others around them."""
+    """Draw an arrow from the box at `a` to the box at `b`: straight between neighbours, else around the side."""
     (ax, ay), (bx, by) = a, b
     look = f"wire {INSIDE}" if inside else f"wire {ACROSS} d{ACROSS[1:]}"
     if inside and abs(by - ay) > ROW:  # past other devices: along the side
@@ -96,7 +96,7 @@ def all_reduce(devices: int = 4) -> Picture:
     """
     if not PIECES[0] <= devices <= PIECES[1]:
         raise ValueError(
-            f"an all-reduce of {counted(devices, 'device')} cannot be drawn: {PIECES[0]} to {PIECES[1]} can"
+            f"an all-reduce of {counted(devices, 'device')} cannot be drawn: choose {PIECES[0]} to {PIECES[1]}"
         )
     canvas, cell, tall = Canvas(), WIDE / devices, BELOW * (devices - 1) + ARRAY
     for row in range(devices):

@@ -70,8 +70,8 @@ def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timel
     """Make a timeline of table[tick][stage]: a label, or None or "" if the stage is idle.
 
     The number in a label is its colour. Labels whose letters differ from those of the first label, such as B3 after F3,
-    have a pattern. lanes: names of the stages, by default "stage 0" and so on. Raises ValueError for a ragged, empty or
-    too long table.
+    have a pattern. lanes: names of the stages, by default "stage 0" and so on. Raises ValueError for a table that is
+    ragged, empty or too long.
     """
     ticks = [["" if c is None else str(c) for c in tick] for tick in table]
     stages = len(ticks[0]) if ticks else 0

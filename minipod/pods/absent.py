@@ -95,7 +95,7 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
 
     If each mesh axis can take whole axes of the torus, neighbours on the mesh are neighbours on the torus;
     `minipod.torus` has the rule. (`jax.make_mesh` on real chips forms the same groups where the torus leaves no choice;
-    for eight chips of v5e it has its own order, in which part of such a mesh is not part of the torus.) Other sizes,
+    for eight chips of v5e it has its own order, in which some rows are not boxes of the torus.) Other sizes,
     such as data=8, model=2, are laid out as by
     `jax.experimental.mesh_utils.create_device_mesh(…, allow_split_physical_axes=True)`. Then the groups along an axis
     may not be boxes of the torus, and the time of their collectives has only a lower bound.
@@ -131,8 +131,8 @@ def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
     for size in axes.values():
         if size % left and left % size:
             raise ValueError(
-                f"{_written(dict(axes))} cannot be laid out on {on}: {size} is neither a divisor nor a multiple "
-                f"of {left} slices"
+                f"{_written(dict(axes))} cannot be laid out on {on}: with {left} slices left to cover, an axis of "
+                f"{size} must divide {left} or be a multiple of it"
             )
         over.append(min(size, left))
         left //= over[-1]

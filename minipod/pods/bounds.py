@@ -1,6 +1,6 @@
 """Estimate how long a step takes: arithmetic, memory and network, each alone, and all by the compiler's schedule.
 
-`seconds` returns the times, what is missing in them, and how much that could change. `estimate` lies between the
+`seconds` returns the times, what is missing from them, and how much that could change. `estimate` lies between the
 longest of the three and their sum.
 """
 
@@ -78,7 +78,7 @@ def estimate(program: Program, chip: Chip, mesh: Any, unknown: int = 1) -> Timel
     `.seconds` is the whole step; `.for_memory` and `.for_network` are how long the core waits for each. The chip's
     peaks are those of `minipod.roofline` and `minipod.traffic.seconds`; the schedule says what overlaps
     (`minipod.hlo.timeline`). Work for which there is no figure is taken to cost as little as possible.
-    unknown: how often a loop of unknown length runs. ValueError, in one sentence, if the memory's speed is unknown.
+    unknown: how often a loop of unknown length runs. Raises ValueError if the memory's speed is unknown.
     """
     return timeline(program, machine(chip, mesh), dict(mesh.shape), unknown)
 
@@ -116,6 +116,6 @@ def _host(of_host: tuple[int, int], chip: Chip) -> _Bounded:
 
 
 def _network(collectives: Sequence[Collective], chip: Chip, mesh: Any) -> _Bounded:
-    """Bound the network's time; with only a lower bound known, at most as if each device passed all on to the next."""
+    """Bound the network's time; where only a lower bound is known, at most that times the number of devices."""
     least = traffic.at_least(collectives, chip.carrier, mesh)
     return _Bounded(least.seconds, least.seconds + least.bounded * (mesh.devices.size - 1), least.notes)

@@ -2,7 +2,7 @@
 
 `python -m minipod.pods.compile_process PARENT` reads one request per line from standard input. To standard output it
 writes a line for each finished step, `{"step": …, "seconds": …}`, and for anything the program prints,
-`{"printed": …}`; then the answer. A request names the program of a file, which is compiled ahead of time as JAX does
+`{"printed": …}`; then the answer. A request names the program of a file, which is compiled ahead of time as in JAX
 (`direct`), or contains a program in the format of `jax.export`.
 """
 
@@ -182,7 +182,7 @@ def topology_devices(platform: str, topology: str, options: dict[str, str]) -> l
 
 
 def refused(error: Exception) -> Answer:
-    """Return {"full": message} if the device's memory is too small, {"error": message} for other errors or VMEM."""
+    """Return {"full": message} if the device's memory is too small, {"error": message} for VMEM and other errors."""
     message = str(error)
     full = "RESOURCE_EXHAUSTED" in message and "vmem" not in message.lower()
     return {"full" if full else "error": message}

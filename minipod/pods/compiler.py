@@ -1,9 +1,10 @@
 """Compile a program for a slice that you do not have, in a child process, and bring back what the compiler says.
 
-The program is traced in this process, on a mesh of `minipod.pods.absent`, and sent to the child in the format of
-`jax.export`. So a function defined in a notebook can be compiled like one in a file, the process with libtpu runs no
-code of the user's notebook, and JAX may have started here with any devices. libtpu aborts its process for unknown
-names, and sometimes because of its own faults: then only the child is lost, and the error is one sentence.
+A function is traced in this process, on a mesh of `minipod.pods.absent`, and sent to the child in the format of
+`jax.export`; only a file's program is traced there. So a function defined in a notebook can be compiled like one in a
+file, the process with libtpu runs no code of the notebook, and JAX may have started here with any devices. libtpu
+aborts its process for unknown names, and sometimes because of its own faults: then only the child is lost, and the
+error is one sentence.
 """
 
 import base64
@@ -68,7 +69,7 @@ class Traced:
 
     name: by which the user asked for it. function: its own name. mesh: of its arguments' shardings. leaves: its
     arguments, flat, as ShapeDtypeStructs with shardings. donated: indices of donated leaves. flat: the program as a
-    function of the leaves. layouts: see `_layouts`. source: the file that defines the function, if it is one.
+    function of the leaves. layouts: see `_layouts`. source: the file that defines the function, if any.
     """
 
     name: str
@@ -149,8 +150,8 @@ class Child:
     def ask(self, traced: Traced) -> dict[str, Any]:
         """Let the child compile a program; return the answer of `minipod.pods.compile_process.of_export`.
 
-        Raises RuntimeError if the compiler refuses the program or dies; TimeoutError after `LIMIT` seconds. After the
-        last two, the child is gone.
+        Raises RuntimeError if the compiler refuses the program or dies; TimeoutError after `LIMIT` seconds. After a
+        crash or timeout, the child is gone.
         """
         request = {
             "program": base64.b64encode(traced.exported()).decode(),

@@ -65,7 +65,7 @@ def compiled(
         step("compiled", time.monotonic() - began)
     shardings = _shardings(ready)
     if any(device not in devices for sharding in shardings[:1] for device in sharding.device_set):
-        raise Mistake(f"{name} runs on no device of the slice: {SAY}")
+        raise Mistake(f"{name} uses devices outside the slice: {SAY}")
     mesh_of_program = _mesh_of(*shardings) or mesh or (meshes or [None])[-1]
     if mesh_of_program is None:
         raise Mistake(f"{name} has no mesh: {SAY}")
@@ -115,7 +115,7 @@ def _lowered(made: Made) -> tuple[Any, Any]:
 
 
 def _abstracted(tree: Any) -> Any:
-    """Replace arrays on a device of this machine by their shapes.
+    """Replace arrays on a device of this machine with their shapes.
 
     A tree without any is returned as it is: a library's object may be in it twice, and would not stay one object.
     """

@@ -1,6 +1,6 @@
 """Make `jax.devices()`, `jax.default_backend()` and the like answer as on the slice for which a program is compiled.
 
-A program that calls them thus makes the slice's mesh and chooses kernels for TPUs, as it would on the slice. Anything
+So a program that calls them makes the slice's mesh and chooses kernels for TPUs, as it would on the slice. Anything
 that it computes before it is compiled is computed on this machine's CPU.
 """
 
@@ -37,7 +37,7 @@ def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
         return [d for d in devices if d.process_index == process_index] if process_index else mine
 
     def of_all(function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that takes all devices by default, which it would ask of JAX's internals."""
+        """Return a function that takes all devices by default, rather than those of JAX's internals."""
 
         @functools.wraps(function)
         def asked(*arguments: Any, **more: Any) -> Any:

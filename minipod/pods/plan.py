@@ -1,4 +1,4 @@
-"""Make a plan: what a program would need on a slice and how long it would take, by the compiler and chip figures."""
+"""Make a plan: what a program would need on a slice and how long it would take, from compiler and chip figures."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -230,7 +230,7 @@ def plan(
 
 
 def _shares(c: Collective, axes: Mapping[str, int]) -> dict[str, Fraction]:
-    """Divide a collective's bytes among the mesh axes. One that is not a row of the mesh counts to the last axis."""
+    """Divide a collective's bytes among the mesh axes. One that is not a row of the mesh counts for the last axis."""
     along = c.axes or groups.axes(c.groups, axes, pairs=c.op == "collective-permute") or (list(axes)[-1],)
     if c.op == "collective-permute":
         return {a: Fraction(1, len(along)) for a in along}
@@ -240,7 +240,7 @@ def _shares(c: Collective, axes: Mapping[str, int]) -> dict[str, Fraction]:
 
 
 def _described(array: Mapping[str, Any]) -> str:
-    """Return one of the largest arrays: where it is made, bytes, shape."""
+    """Describe one of the largest arrays: where it is made, bytes, shape."""
     whole = ", undivided" if array["whole"] else ""
     return f"{array['what']}: {_bytes(array['bytes'])}{whole} ({array['shape']})"
 

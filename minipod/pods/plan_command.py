@@ -1,4 +1,4 @@
-"""Run `minipod plan FILE.py:NAME --on SLICE [--mesh AXES]`: plan a program in a file; a mistake is one sentence."""
+"""Run `minipod plan FILE.py:NAME --on SLICE [--mesh AXES]`: plan a program in a file; a mistake gets one sentence."""
 
 import re
 import tempfile

@@ -105,7 +105,7 @@ def layouts(on: str, *axes: str) -> list[dict[str, int]]:
 
 
 def _sizes(whole: int, count: int) -> list[list[int]]:
-    """Return all lists of `count` sizes whose product is `whole`, the first size largest first."""
+    """Return all lists of `count` sizes whose product is `whole`, in descending order."""
     if count == 0:
         return [[]] if whole == 1 else []
     firsts = [n for n in range(whole, 0, -1) if whole % n == 0]

@@ -140,7 +140,7 @@ def _of_cubes(text: str, kind: Generation) -> bool:
 
 
 def _shape_of(generation: str, number: int) -> str:
-    """Cloud's default shape for its number: the most compact one with as many chips, its sides in ascending order."""
+    """Cloud's default shape for its number: the most compact one with that many chips, its sides in ascending order."""
     kind = GENERATIONS[generation]
     chips = number // kind.cores
     cubes = chips // 64 if kind.shapes is _DEEP and chips % 64 == 0 and chips <= kind.pod else 0

@@ -27,7 +27,7 @@ class Watch:
         self._next = 0.0
 
     def look(self, families: list[int], enough: float = 0) -> dict[int, int]:
-        """Return the bytes of each family, by the pid of its eldest; {} if it is too early or not on Linux.
+        """Return the bytes of each family, by the pid of its first process; {} if it is too early or not on Linux.
 
         enough  bytes up to which an upper bound will do, which is faster: see `held`
         """

@@ -18,7 +18,7 @@ _PORTS = range(20000, 32000)
 
 
 def free_port() -> int:
-    """Return a free TCP port on 127.0.0.1 that no other caller of this user gets until all others have been used.
+    """Return a free TCP port on 127.0.0.1 that no other caller of this user gets until all other ports have been used.
 
     If the system chose the port, it might choose the same one for the next outgoing connection. These ports therefore
     lie below the system's range (from 32768 on Linux, 49152 on macOS), and each caller of this user gets the next one:

@@ -54,7 +54,7 @@ def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
     try:
         return read(folder)
     except FileNotFoundError:
-        reason = "it left no profile: end it normally, not by os._exit"
+        reason = "it left no profile: it must end normally, not through os._exit"
     except ValueError as error:
         reason = str(error).replace(folder, "its profile")
     raise ValueError(f"{program}: {reason}")

@@ -180,7 +180,7 @@ def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
 def _of_gpu(plane: Any, process: int, zero: float) -> Iterator[Event]:
     """Yield the events of a GPU, all streams in one lane, without those that no program asked for, such as host copies.
 
-    All kernels of a command buffer (CUDA graph) have its name, so they are named after the kernel instead.
+    All events of a command buffer (CUDA graph) have its name, so each is named after its kernel instead.
     """
     lane = Lane(process, int(plane.name.rpartition(":")[2]))
     for event in (e for line in plane.lines if line.name.startswith("Stream") for e in line.events):

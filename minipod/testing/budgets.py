@@ -1,8 +1,9 @@
 """Assert what a compiled program sends, holds and multiplies; a failure reports the actual figures.
 
-Each assertion compiles `function` for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) on the devices
-of this machine, without running it, and raises ValueError if no budget is given. A TPU's compiler may give different
-figures (`minipod.pods`).
+All but `assert_replicas_equal` compile `function` for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings)
+on the devices of this machine, without running it, and raise ValueError if no budget is given. A program that
+`.lower(…).compile()` returned is taken as it is, without `args`. A TPU's compiler may give different figures
+(`minipod.pods`).
 """
 
 from collections.abc import Callable, Collection
@@ -33,7 +34,7 @@ def assert_traffic(
     mesh        needed if the arguments have none
 
     Raises ValueError if no budget could fail, for an axis that the mesh does not have and for a program on one device
-    (unless it has a mesh of one device and sent is 0); also for a custom call that may send.
+    (unless it has a mesh, and JAX has more devices or sent is 0); also for a custom call that may send.
     """
     __tracebackhide__ = True
     from minipod import traffic
@@ -69,7 +70,7 @@ def assert_memory(
     """Fail if a device needs more bytes than given: for temporaries, at the peak, or for the arguments.
 
     arguments: bytes of a device's share of the arguments. Source: `compiled.memory_analysis()`. Raises ValueError if
-    this backend does not report a peak, or no memory at all.
+    this backend reports no peak, or no memory at all.
     """
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)
@@ -104,7 +105,7 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
     _some(flops=flops, most=most)
     found = work(text.parse(compiled(function, args).as_text() or ""))
     if found.unseen:
-        raise ValueError(f"the FLOPs of {', '.join(found.unseen)} are unknown: its author states no cost")
+        raise ValueError(f"the FLOPs of {', '.join(found.unseen)} are unknown: the program states no cost for it")
     count = sum(found.flops.values())
     if flops is not None and count != flops:
         pytest.fail(f"each device does {count:,} FLOPs, not {flops:,}{_times(count, flops)}")

@@ -36,7 +36,7 @@ class Plans:
                  not run; or a plan that `minipod.pods.compile` has made
         within   the fraction by which a figure may differ: 0.05 for 5 %
 
-        The figures are of one device: bytes sent, by collective (a plan's by mesh axis), bytes of arguments and
+        The figures are for one device: bytes sent, by collective (a plan's by mesh axis), bytes of arguments and
         temporaries, FLOPs by element type. Raises ValueError if the file holds no plans, or `within` is not a fraction.
         """
         __tracebackhide__ = True
@@ -52,9 +52,9 @@ class Plans:
         committed = self._read().get(name, {})
         if versions not in committed:
             others = f" (only with {'; '.join(sorted(committed))})" if committed else ""
-            pytest.fail(f"{self._shown()} has no figures for «{name}» with {versions}{others}: run pytest {OPTION}")
+            pytest.fail(f"{self._shown()} has no figures for {name!r} with {versions}{others}: run pytest {OPTION}")
         if wrong := _different(committed[versions], figures, within):
-            pytest.fail(f"«{name}» differs from {self._shown()} ({versions}):\n" + "\n".join(wrong))
+            pytest.fail(f"{name!r} differs from {self._shown()} ({versions}):\n" + "\n".join(wrong))
 
     def _read(self) -> dict[str, dict[str, Figures]]:
         try:

@@ -106,7 +106,7 @@ class Zygote:
             raise GivenUp(str(error) or type(error).__name__, _results(answer)) from None
 
     def _awaited(self, question: str | None, seconds: float) -> Any:
-        """Return the answer to the last question, or to this one, which cancels it."""
+        """Send a question, or GIVE_UP, which cancels the last; return the answer to the last."""
         try:
             json_lines.write(self._to, [self._asked, question])
             while True:
@@ -191,7 +191,7 @@ def _serve(tests: Tests, asks: int, answers: int, lacking: str = "") -> None:
 
 
 def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
-    """Fork for each file that is named a process that serves its tests, until None; answer ENDED when one has gone."""
+    """For each file named, fork a process that serves its tests, until None; answer ENDED when one has gone."""
     for number, file in json_lines.Reader(asks):
         if file == GIVE_UP:
             continue

@@ -87,14 +87,13 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
 def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
     """List the collectives of `function`, compiled for `args` but not run.
 
-    function: jitted or not. args: arrays, NumPy arrays or ShapeDtypeStructs. mesh: if not given, the mesh of the first
-    argument with a NamedSharding, or else of the compiled program's inputs or outputs. Raises TypeError for a
-    compiled program, ValueError for an AbstractMesh, otherwise the errors of JAX and of `read`.
+    function: jitted or not, or a compiled program, without args. args: arrays, NumPy arrays or ShapeDtypeStructs. mesh:
+    if not given, the mesh of the first argument with a NamedSharding, or else of the compiled program's inputs or
+    outputs. Raises TypeError for a compiled program with args, ValueError for an AbstractMesh, otherwise the errors of
+    JAX and of `read`.
     """
     import jax
 
-    if isinstance(function, jax.stages.Compiled):
-        raise TypeError("this is compiled already: give minipod.traffic.read its .as_text()")
     try:
         ready = compiled(function, args)
     except jax.errors.JaxRuntimeError as error:
@@ -178,8 +177,8 @@ def table(collectives: Sequence[Collective]) -> Table:
     """Make a table with a row for each collective; equal ones share a row, and their times are added.
 
     The columns are: operation, with the number of its branch if it is in one; axes of the mesh, or groups if they are
-    unknown; bytes of the array; times; bytes that a device sends in all these times. Below the rows is the sum of the
-    last column, for which kind of machine the program was compiled, and what else may send, if a `Bill` knows it.
+    unknown; bytes of the array; times; bytes that a device sends in all these times. Below the rows are the sum of the
+    last column, the kind of machine the program was compiled for, and what else may send, if a `Bill` knows it.
     """
     kind = getattr(collectives, "compiled_for", "")
     uncounted = ["kernels"] * getattr(collectives, "kernels", False) + [*getattr(collectives, "calls", ())]

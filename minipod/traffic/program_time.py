@@ -68,7 +68,7 @@ def at_least(collectives: Sequence[Collective], on: Link | str, mesh: Any = None
 
 
 def _estimates(collectives: Sequence[Collective], on: Link | str, mesh: Any) -> list[tuple[float, str]]:
-    """`time_model.estimate` of each. ValueError as for `at_least`."""
+    """Return `time_model.estimate` of each. Raises as `at_least` does."""
     carrier = link(on) if isinstance(on, str) else on
     shape = None if mesh is None else dict(mesh.shape)
     devices = {device for c in collectives for group in c.groups for device in group}

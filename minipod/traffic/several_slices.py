@@ -30,7 +30,7 @@ def pieces(c: Collective, slices: tuple[int, ...]) -> list[tuple[Collective, boo
     m = len(inside[0])
     if {*map(len, inside)} != {m}:
         raise ValueError(
-            f"the groups of this {c.op} do not have equally many devices in each slice: its time is not known"
+            f"the groups of this {c.op} do not have the same number of devices in each slice: its time is not known"
         )
     between: Groups = tuple(row for group in c.groups for row in zip(*_by_slice(group, slices), strict=True))
     if len(between[0]) == 1:

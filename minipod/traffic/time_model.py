@@ -41,7 +41,7 @@ def estimate(
       one-way ring; n²/8 ((n²-1)/8 for odd n) on a closed axis of a torus, twice that in the middle of an open one; of
       several axes the worst counts. A ragged one counts as if it were full and even.
     - permute: every pair's bytes go the shorter way round, in equal parts over the axes on which the two differ; the
-      busiest link counts, and the longest way gives the hops. Without `mesh` a pair are neighbours.
+      busiest link counts, and the longest way gives the hops. Without `mesh` a pair count as neighbours.
 
     Hops: 1 to a switch (n-1 if its library sends around a ring), n-1 on a one-way ring, and on a torus the sum over the
     axes of n//2 (closed) or n-1 (open). With `torus`, the devices lie at their coordinates, and the axes are those of

@@ -1,6 +1,6 @@
 """Decide which processes hang, are slow or are gone, from the latest report of each.
 
-The clocks of two hosts are never compared: each process reports how long it has been in its current place, and the
+No duration mixes the clocks of two hosts: each process reports how long it has been in its current place, and the
 watcher measures how long a process has been silent.
 """
 

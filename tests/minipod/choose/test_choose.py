@@ -25,7 +25,7 @@ def test_each_choice_is_a_design():
 def test_the_command_says_what_to_begin_with(capsys):
     assert main(["choose", "--params", "8e9", "--batch", "256", "--seq", "4096", "--on", "v5e:8x8"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].split()[:3] == ["FSDP", "64", "1"] and "may not fit, plan it: up to 32.5 GB" in lines[1]
+    assert lines[1].split()[:3] == ["FSDP", "64", "1"] and "may not fit (up to 32.5 GB): plan it" in lines[1]
     assert [line.split()[0] for line in lines[1:5]] == ["FSDP", "data", "FSDP", "tensor"]
     assert lines[-1] == "minipod plan yours.py:program --on v5e:8x8 --mesh data=64,model=1"
     assert lines[-4].startswith("No layout is certain to fit; the fastest that may fit: FSDP, data=64,model=1, 5.73 s")

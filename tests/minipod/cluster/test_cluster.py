@@ -41,7 +41,7 @@ def test_a_psum_over_two_processes_is_six_in_both_outputs_are_separate_and_a_pro
     said = [f"6.0 {i} 2 {socket.gethostname()} 127.0.0.1\n['--rate', '0.1']\n" for i in range(2)]
     assert done.outputs == said  # and no warning; each listens on loopback only
     assert done.codes == [0, 0] and done.ok and done.first_failure is None and done.exit_code == 0
-    assert done.seconds > 0
+    assert not done.apart and done.seconds > 0
 
 
 def test_a_program_is_main_with_its_folder_on_the_path_and_multiprocessing_with_spawn_works(here: Path):

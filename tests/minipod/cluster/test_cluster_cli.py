@@ -25,6 +25,13 @@ def test_run_prefixes_each_line_and_hands_all_arguments_on(capsys: pytest.Captur
     assert sorted(capsys.readouterr().out.splitlines()) == ["[0] hello -n --limit x", "[1] hello -n --limit x"]
 
 
+def test_processes_that_never_join_are_told_so_and_programs_without_jax_are_not(capsys: pytest.CaptureFixture[str]):
+    Path("p.py").write_text("import sys\nif sys.argv[1] == 'jax':\n    import jax\n    jax.devices()\n")
+    assert main(["run", "-d", "1", "p.py", "jax"]) == main(["run", "p.py", "plain"]) == 0
+    said = "minipod: each process computed on its own: none called jax.distributed.initialize\n"
+    assert capsys.readouterr() == ("", said)
+
+
 def test_survivors_go_on_when_one_has_failed_and_others_do_not(capsys: pytest.CaptureFixture[str], monkeypatch):
     monkeypatch.setattr(launch, "GRACE", 0.2)
     Path("q.py").write_text("import sys, time\nif sys.argv[1] == '1': sys.exit(3)\ntime.sleep(3)\nprint('here')\n")

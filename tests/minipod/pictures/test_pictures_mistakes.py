@@ -66,7 +66,7 @@ MISTAKES = [
     (lambda: pictures.ring([1, 2]), TypeError, "expected a list of devices"),  # type: ignore
     (lambda: pictures.ring([Device(i, 0) for i in range(17)]), ValueError, "2 to 16"),
     (lambda: pictures.ring([Device(i, i) for i in range(3)]), ValueError, "at most 2 hosts can"),
-    (lambda: pictures.all_reduce(6), ValueError, "an all-reduce of 6 devices cannot be drawn: 2 to 5 can"),
+    (lambda: pictures.all_reduce(6), ValueError, "an all-reduce of 6 devices cannot be drawn: choose 2 to 5"),
     # profile, schedule
     (lambda: pictures.profile([1, 2]), TypeError, "expected a profile, such as minipod.profiles.read returns"),
     (lambda: pictures.schedule([["F0", ""], ["B0"]]), ValueError, TABLE),

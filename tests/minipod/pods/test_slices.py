@@ -94,7 +94,7 @@ def test_the_first_axes_cross_the_slices_or_it_is_said_that_they_cannot():
         assert halves == [[0] * 16, [1] * 16]
     with pytest.raises(
         ValueError,
-        match="data=9, model=2 cannot be laid out on 6xv5e:1x1.*9 is neither a divisor nor a multiple of 6 slices",
+        match="data=9, model=2 cannot be laid out on 6xv5e:1x1.*6 slices left to cover, an axis of 9 must divide 6 or",
     ):
         absent.crossing(pods.slice_of("6xv5e:1x1"), {"data": 9, "model": 2})
 

@@ -69,6 +69,8 @@ def test_the_command_prints_a_recorded_plan_as_a_table_or_as_json(tmp_path, caps
     data = json.loads(out)
     assert code == 0 and "recorded" in err
     assert (data["fits"], data["flops"], data["sent"]) == (True, 2**30, {"data": SENT})
+    keep(tmp_path, prepared(program, "v5e:2x2", "data=4"), facts=FACTS | {"fits": False})
+    assert command(capsys, program)[0] == 1
     keep(tmp_path, prepared(program, "v5e:2x2", "data=4"), program="0" * 16)
     code, out, err = command(capsys, program)
     assert (code, out) == (2, "") and "is not of the program that JAX" in err and err.count("\n") == 1

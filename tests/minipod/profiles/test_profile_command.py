@@ -85,7 +85,7 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
         (["{tmp}/good.xplane.pb", "--text", "{tmp}/good.xplane.pb"], "{tmp}/good.xplane.pb is not text: give the"),
         (["{tmp}/none.py"], "{tmp}/none.py: there is no such program"),
         pytest.param(["{tmp}/quiet.py"], "{tmp}/quiet.py: its profile has no operation of a", marks=pytest.mark.long),
-        pytest.param(["{tmp}/leaves.py"], "{tmp}/leaves.py: it left no profile: end it", marks=pytest.mark.long),
+        pytest.param(["{tmp}/leaves.py"], "{tmp}/leaves.py: it left no profile: it must end", marks=pytest.mark.long),
         (["{tmp}/raises.py"], "{tmp}/raises.py: process 0 raised ValueError: no, at raises.py:1"),
         (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: there is no folder {tmp}/a"),
     ],

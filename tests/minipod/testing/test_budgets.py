@@ -30,6 +30,8 @@ def test_budgets_are_kept_or_say_what_was_found():
     assert_traffic(gathered, many, sent=28_672, most=28_672, only={"all-gather"}, along="i")
     assert_traffic(lambda x: 2 * x, like(8, 4), only=())
     assert_work(square, whole, flops=1024, most=1024)
+    assert_work(jax.jit(square).lower(whole).compile(), flops=1024)
+    assert_traffic(jax.jit(gathered).lower(many).compile(), sent=28_672, along="i")
     assert_memory(lambda x: x + 1, like(8, 8), temporary=0, arguments=32)
     apart = [jax.device_put(np.full(4, float(device.id)), device) for device in jax.devices()]
     state = {"w": jax.make_array_from_single_device_arrays((4,), whole.sharding.update(spec=P()), apart)}
@@ -59,6 +61,10 @@ def test_a_budget_that_could_not_fail_is_refused():
         (
             lambda: assert_work(compiled('custom-call(%p), custom_call_target="tpu_custom_call"'), most=1),
             "the FLOPs of k are unknown",
+        ),
+        (
+            lambda: assert_work(compiled('custom-call(%p), custom_call_target="__cudnn$convForward"'), most=1),
+            "the FLOPs of __cudnn$convForward are unknown",
         ),
         (lambda: assert_replicas_equal({"w": jnp.ones(3), "b": np.ones(3)}, "state"), "nothing to compare in state"),
     ):

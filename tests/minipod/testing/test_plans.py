@@ -49,16 +49,16 @@ def test_a_file_is_written_then_held_against_and_a_change_is_told_in_figures(tmp
     printed, outcomes = run(tmp_path, tests)
     passed = {name for name, outcome in outcomes.items() if outcome == "PASSED"}
     assert passed == {"test_step", "test_near", "test_total"} and len(outcomes) == 7, printed
-    assert "plans/test_it.json has no figures for «other» with jax" in printed
+    assert "plans/test_it.json has no figures for 'other' with jax" in printed
     assert "(only with jax 0.4.1, cpu): run pytest --update-plans" in printed
-    assert "«mean» differs from plans/test_it.json" in printed
+    assert "'mean' differs from plans/test_it.json" in printed
     assert "sent by all-reduce: 112 → 224, 2 times as much" in printed
 
 
 def test_a_file_is_written_whole_or_not_at_all_and_only_the_process_that_writes_reads_it(tmp_path, monkeypatch):
     """Process 1 failed when it read the file while process 0 wrote it; a full disk left half a file."""
     file, x = tmp_path / "plans/test_it.json", jnp.ones(4)
-    with pytest.raises(pytest.fail.Exception, match="has no figures for «twice».*run pytest --update-plans"):
+    with pytest.raises(pytest.fail.Exception, match="has no figures for 'twice'.*run pytest --update-plans"):
         Plans(file, update=False).check("twice", lambda x: 2 * x, x)
     assert not file.exists()
     Plans(file, update=True).check("twice", lambda x: 2 * x, x)

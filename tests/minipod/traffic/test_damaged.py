@@ -96,5 +96,5 @@ def test_a_text_that_is_cut_off_is_refused():
                 with pytest.raises(ValueError, match="not the whole text of a compiled program"):
                     traffic.read("".join(part))
         for _ in range(3):
-            with pytest.raises(ValueError, match="not the whole text|a bracket is never closed|is not «name ="):
+            with pytest.raises(ValueError, match='not the whole text|a bracket is never closed|is not "name ='):
                 traffic.read(whole[: chance.randrange(len(whole.rstrip()))])
