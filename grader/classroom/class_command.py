@@ -149,6 +149,7 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
         parts.write(share.path(out), _part(key, grading, isolated, changed, seconds, work))
         all_parts = _all_parts(share, whole, out, console)
         if all_parts is None:
+            _say_changed(console, lang, changed)
             return 1 if changed else 0
         parts.merged(whole, all_parts)
         isolated = list(dict.fromkeys(each for part in all_parts for each in part.isolation))
@@ -285,6 +286,10 @@ def _last_words(
     if rows := tally.stuck(grading):
         console.print(say("class-summary-stuck", lang, exercise=rows[0].exercise, solved=rows[0].solved))
     console.print(say("class-written", lang, page=shown(str(out / PAGE)), table=TABLE))
+    _say_changed(console, lang, changed)
+
+
+def _say_changed(console: Console, lang: str, changed: list[str]) -> None:
     if changed:
         console.print(say("class-changed", lang), style="bold red")
         for path in changed[:20]:

@@ -12,8 +12,8 @@ from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check your answers to the exercises of the given chapters, or of all chapters. You can add options of pytest and "
-    "of the book, such as --hint. In a checkout (a clone made with git), `pytest lessons/ --help` lists them, and "
+    "Check your answers to the exercises of the given chapters, or of all chapters. You can add pytest's options and "
+    "the book's own, such as --hint. In a checkout (a clone made with git), `pytest lessons/ --help` lists them, and "
     "`check ch03` without options tests the chapter itself instead: its solution and its known mistakes, not your "
     "answers (see `check ch03 --help`). To check your answers to chapter 3 there, run `pytest lessons/ch03_sharding`."
 )

@@ -47,7 +47,7 @@ def test_right_wrong_and_todo_of_four_students_and_one_who_handed_in_nothing(tmp
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert "<b>bob" not in page and "&lt;b&gt;bob" in page
     assert "squared" in page and "NameError" in page and "sleep(1000)" not in done.stdout
-    assert ("the answers were not isolated" in page) == (kind == "none")
+    assert ("was not otherwise isolated" in page) == (kind == "none")
     assert str(folder) + os.sep not in page.replace(f"{folder} ·", "")
     assert running_with(str(root)) == []
 

@@ -7,7 +7,7 @@ import sys
 from collections import deque
 
 import pytest
-from class_runs import KINDS, check_class, hand_in, outcomes, right, with_honest
+from class_runs import KINDS, ROOT, check_class, command_for, hand_in, outcomes, right, with_honest
 from seldom import rarely
 from still_running import running_with
 
@@ -155,6 +155,9 @@ def test_without_a_sandbox_what_is_changed_is_told_and_never_imported_and_the_re
     assert rows["exit"]["ch90_one.double"] == "broken" and rows["loop"]["ch90_one.double"] == "hung"
     assert all(outcomes(row)[1:3] == ["right", "right"] for row in rows.values())
     assert running_with(str(root)) == []
+    command = command_for(folder, root, "--part", "5/99", "--isolation", "none")  # the planter's; no report yet
+    part = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert part.returncode == 1 and str(solution) in part.stdout, part.stdout + part.stderr
     for student in ("planter", "exit", "loop", "kill"):
         (folder / student / "ch90_one.py").unlink()
     done, rows = check_class(folder, root, kind="none")

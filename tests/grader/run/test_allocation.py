@@ -25,7 +25,7 @@ ANSWERS = {
     "hangs in one": (  # on a busy machine the limit of the whole answer may come first
         ONE_ALONE.format(1, "import time; time.sleep(1000)"),
         1,
-        "because another process|was still running after",
+        "because another process|had not finished after",
     ),
     "hangs in process 0": (ONE_ALONE.format(0, "import time; time.sleep(1000)"), 1, "HUNG"),
     "ends in one": (ONE_ALONE.format(1, "import os; os._exit(3)"), 1, "everybody"),
