@@ -19,12 +19,12 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
 
     devices: a list like `jax.devices()`, but from a machine that you do not
     have. Each device has an `id`, a `platform` such as "tpu" or "cpu", and a
-    `process_index`, the number of its host. The devices may come in any order,
+    `process_index`, here its host's number. The devices may come in any order,
     and their ids need not be consecutive.
     platform: the platform to list.
-    Returns a dict that maps the number of each host that has devices of this
-    platform to a list of these devices' ids, in ascending order. Other hosts
-    are not in the dict.
+    Returns a dict from the number of each host that has devices of this
+    platform to a list of their ids, in ascending order. Other hosts are not in
+    the dict.
 
     列出某个平台的设备，按主机分组。
 

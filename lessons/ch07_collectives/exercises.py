@@ -25,7 +25,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: a mesh with one Explicit axis, "x", of size n ≥ 2.
     Returns f32[n, m] with the same sharding, in which every row is the sum of
     all rows of `x`. The function is compiled with `jit`.
-    Budget: collective-permutes only, in a loop or one by one. Each device sends
+    Budget: collective-permutes only, in a loop or unrolled. Each device sends
     at most 2 (n-1)/n times the bytes of its row, that is, 2 (n-1) pieces of
     m / n numbers. Pass each piece to a neighbour: on a ring of TPU v4 chips,
     ignoring latency, all transfers together may take no longer than sending
@@ -48,7 +48,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
 def mean_gradient_shards(
     gradients: dict[str, jax.Array], mesh: Mesh
 ) -> dict[str, jax.Array]:
-    """Average all devices' gradients and keep one piece of the mean on each.
+    """Average gradients over all devices and keep a piece of the mean on each.
 
     gradients: a dict with an array f32[n, a, …] for each parameter. Entry i
     along the first dimension is the gradient that device i has computed, so the
@@ -90,8 +90,8 @@ def to_experts(
     Returns f32[k, h], sharded over "x", with row i equal to `tokens[i] @
     weights[expert[i]]`. This is expert parallelism. The function is compiled
     with `jit`.
-    Budget: all-to-alls only. The tokens of a device travel once, and so do its
-    results, so a device sends at most (n-1)/n of the bytes of both together.
+    Budget: all-to-alls only. The tokens of a device travel once, and their
+    results once: a device sends at most (n-1)/n of the bytes of both together.
 
     把每个词元送到它的专家那里，再把结果取回来，也就是专家并行。
 
@@ -112,7 +112,7 @@ def to_experts(
 
 
 def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
-    """Name the collective that took place and compute its bytes.
+    """Name the collective that was run and compute its bytes.
 
     before: [n, k] with n ≥ 2, where row i is the block of device i and k is a
     multiple of n, k ≥ 2n. The numbers are random, of any dtype except bool and

@@ -24,7 +24,7 @@ def mlp_by_constraints(
 ) -> tuple[jax.Array, jax.Array]:
     """Compute two layers with sharded hidden features, using constraints.
 
-    x: f32[rows, features], laid out P("data", None). The size of "data" divides
+    x: f32[rows, features], laid out as P("data", None). The size of "data" divides
     `rows`; the size of "model" divides `features` and `hidden`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
@@ -32,8 +32,8 @@ def mlp_by_constraints(
     b2: f32[features], a copy on every device.
     mesh: a mesh with the Auto axes "data" and "model".
     Returns (h, out). The function is compiled with `jit`.
-    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
-    out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
+    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out as P("data", "model").
+    out: f32[rows, features], `h @ w2 + b2`, laid out as P("data", None).
 
     Divide the work along "model" as well as along "data": each device computes
     only its own part of `h`, and only the contribution of this part to
@@ -127,7 +127,7 @@ def mlp_explicit(
 ) -> tuple[jax.Array, jax.Array]:
     """Compute the two layers of `mlp_by_constraints`, on Explicit axes.
 
-    x: f32[rows, features], laid out P("data", None), with the same sizes as in
+    x: f32[rows, features], laid out as P("data", None), with the same sizes as in
     `mlp_by_constraints`.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
@@ -136,8 +136,8 @@ def mlp_explicit(
     mesh: a mesh with the Explicit axes "data" and "model". No mesh has been set
     with `set_mesh` when your function is called.
     Returns (h, out). The function is compiled with `jit`.
-    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
-    out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
+    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out as P("data", "model").
+    out: f32[rows, features], `h @ w2 + b2`, laid out as P("data", None).
 
     Divide the work along "model" as well as along "data": each device computes
     only its own part of `h`, and only the contribution of this part to
@@ -174,12 +174,12 @@ def mlp_explicit(
 def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     """Compute `x @ w` while the rows of `x` travel, without gathering `x`.
 
-    x: f32[rows, features], laid out P("x", None). For `x @ w`, the
-    compiler would gather all of `x` on every device.
-    w: f32[features, columns], laid out P(None, "x").
+    x: f32[rows, features], laid out as P("x", None). For this product, the CPU
+    compiler gathers all of `x` on every device.
+    w: f32[features, columns], laid out as P(None, "x").
     mesh: a mesh with one Explicit axis, "x", whose size n divides `rows` and
     `columns`.
-    Returns f32[rows, columns], laid out P(None, "x"). The function is compiled
+    Returns f32[rows, columns], laid out as P(None, "x"). The function is compiled
     with `jit`.
     Budget: each device sends at most n - 1 times the bytes of its part of `x`,
     by collective-permute only. For each permute, there must be a product that
@@ -189,8 +189,8 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
 
-    x：f32[rows, features]，按 P("x", None) 摆放。如果交给编译器，每个设备都会
-    收集整个 x。
+    x：f32[rows, features]，按 P("x", None) 摆放。这个乘法若交给 CPU 的编译
+    器，每个设备都会收集整个 x。
     w：f32[features, columns]，按 P(None, "x") 摆放。
     mesh：只有一个 Explicit 轴 "x"，它的大小 n 能整除 rows 和 columns。
     返回 f32[rows, columns]，按 P(None, "x") 摆放。函数会用 `jit` 编译。

@@ -108,7 +108,7 @@ def gated_mlp(
     """Compute a gated MLP with sharded hidden units and one all-reduce.
 
     Return `x + (silu(x @ gate) * (x @ up)) @ down + bias`. As in Megatron, the
-    first products are column parallel, and the last one is row parallel.
+    first two products are column parallel, and the last is row parallel.
 
     x: f32[rows, d], rows sharded over "data".
     gate and up: f32[d, h], columns sharded over "model".

@@ -39,7 +39,7 @@ def who_am_i() -> dict[str, object]:
 
 
 def global_sum(mine: np.ndarray) -> float:
-    """Add up the numbers of all processes and give every process the total.
+    """Add up what all processes hold and give every process the total.
 
     mine: f32[n], this process's own numbers. n is the same in every process and
     a multiple of the number of devices of one process. Each process has

@@ -1,5 +1,5 @@
 """The exercises of ch11_data, run by two processes with four devices each; the
-first of them by three processes with two.
+first exercise by three processes with two each.
 When your function runs, `jax.distributed.initialize` has been called in every process.
 
 Work on your copy, answers/ch11_data.py; this file stays as it is.

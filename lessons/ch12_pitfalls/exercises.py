@@ -40,7 +40,7 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def padded_sum(mine: np.ndarray) -> np.ndarray:
-    """Add up the rows of all processes, each padded with zeros to the longest.
+    """Add up the rows of all processes, zero-padded to the longest row.
 
     mine: f32[rows, n], this process's rows. `rows` is the same in every
     process, but n is not: each process has padded its rows to its own longest
@@ -119,8 +119,8 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
 
     calls: a list of calls for each process, four processes or more. A call is
     (name, line), and its name contains the number of the step. Each list is in
-    the order in which its process made the calls; it ends where the process got
-    stuck or ended.
+    the order in which its process made the calls; it stops where the process
+    got stuck or ended.
 
     Two calls are the same if name and line are the same. The lists need not end
     at the same call, and some may end before the first difference; at the first

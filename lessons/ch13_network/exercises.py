@@ -106,9 +106,8 @@ def bytes_leaving(
 ) -> dict[int, int]:
     """Count the bytes that each process sends to other processes.
 
-    An all-reduce runs in each of the groups at the same time, as a ring through
-    the devices in the order of the group and from the last device back to the
-    first.
+    All groups run an all-reduce at the same time, each as a ring through its
+    devices in order and from the last one back to the first.
 
     groups: a list of groups, each a list of device positions.
     process: for each position, the number of its process.

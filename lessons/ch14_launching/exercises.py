@@ -60,7 +60,7 @@ def arguments_by_hand(
     with all of its GPUs.
     port: a port that is free on every host.
     Returns a list with one dict per process. The processes are numbered host
-    after host, and the list is in this order. Each dict has "host", the host
+    by host, and the list is in this order. Each dict has "host", the host
     where the process is started, and the arguments of
     `jax.distributed.initialize`: "coordinator_address", "num_processes",
     "process_id" and "local_device_ids". The last is a list of the numbers that

@@ -48,7 +48,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
     A step takes the longest of its three times. It costs the number of devices
     of the mesh times the time that it takes. Choose among the plans that fit,
-    whose peak is at most 90 % of the limit, and whose step takes at most
+    whose peak is at most 90% of the limit, and whose step takes at most
     `deadline` seconds. No two of these plans cost the same.
     Returns (on, mesh) of the cheapest of these plans, or None if there is none.
 

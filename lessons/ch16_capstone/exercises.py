@@ -87,8 +87,8 @@ def stop_after(begun: int, told: bool) -> int:
 def newest_whole(folder: dict[str, dict[str, int]]) -> int:
     """Find the newest complete checkpoint.
 
-    folder: a dict that maps each name in the checkpoints' folder, in no
-    particular order, to a dict from the files in it to their sizes in bytes.
+    folder: a dict, in no particular order, from each name in the checkpoints'
+    folder to a dict of the files under that name and their sizes in bytes.
 
     The name of a checkpoint is "step-" followed by an integer above 0 and
     nothing else. Its parts are all files in it whose names begin with "part-":
@@ -125,7 +125,7 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
 
     begun: f64[steps, processes], the times in seconds at which each process
     began each step.
-    ready: f64[steps, processes], the times in seconds at which each process had
+    ready: f64[steps, processes], the times in seconds at which each process
     finished its own part of each step; it then waits for the others. Every
     process reads its own clock, and the clocks differ.
 

@@ -28,7 +28,7 @@ def state_like(
     may have different layouts.
     mesh: a mesh with one Auto axis, "data".
     Returns `jax.tree.leaves` of the state that `optimizer.init(params)` gives.
-    An array that belongs to a parameter is laid out like this parameter; every
+    An array that belongs to a parameter is laid out like that parameter; every
     other array has a copy on every device.
 
     做出 Optax 优化器的初始状态，布局和参数一致。
@@ -172,7 +172,7 @@ def summed_in_f32(
 def keep_by_name(
     layer: Callable, w: jax.Array, x: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Differentiate through many layers, keeping only one named array.
+    """Differentiate through many layers, keeping one named array of each.
 
     x goes through the layers one after the other: `x = layer(x, w[0])`, then `x
     = layer(x, w[1])`, and so on. The loss is the sum of `x ** 2` after the last
@@ -187,8 +187,8 @@ def keep_by_name(
     mesh: n devices on one Explicit axis, "data".
     Returns the gradient of the loss with respect to w, f32[layers, d], a copy
     on every device. The function is compiled with `jit`. Call `layer` in a scan:
-    if you write the layers out, some CPU compilers hold the large arrays of all
-    of them at once.
+    if you write the layers out, the CPU compiler may hold the large arrays of
+    all of them at once.
     Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at
     most 2 (n-1)/n * (4 * layers * d) bytes. In addition to arguments and
     results, a device may use temporaries (as the compiler counts them) of at

@@ -25,8 +25,8 @@ def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
     In an expert's queue a choice with a larger gate comes before one with a
     smaller gate, whatever their tokens and columns are. Ties: the earlier
     column first, then the earlier token.
-    Returns i32[T, k]: how many choices come before each choice, so places count
-    from 0. The function is compiled with `jit`.
+    Returns i32[T, k]: how many choices come before each choice, so places start
+    at 0. The function is compiled with `jit`.
     Budget: 64·(T·k + E) bytes in addition to the arguments and the result. An
     array of T·k·E numbers would be too large.
 

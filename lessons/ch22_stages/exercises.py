@@ -88,8 +88,8 @@ def one_step(
     is the mean of (out - y)² over all M microbatches.
     Returns (weights, most), two lists with an entry for each stage: its new
     weights, and the largest number of inputs that it kept at once. A stage
-    keeps the input of a microbatch from the forward of this microbatch until
-    the end of its backward.
+    keeps the input of a microbatch from that microbatch's forward until the
+    end of its backward.
 
     按列表逐个阶段训练一步。
 
@@ -143,7 +143,7 @@ def pipelined(
 
 
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
-    """Add up both gradients of the table that the embedding and the head share.
+    """Add the two gradients of the table that the embedding and the head share.
 
     g: f32[n, V, d], sharded with `P("stage")`. On the first device it is the
     gradient from the embedding, on the last the gradient from the head. The
@@ -172,8 +172,8 @@ def bytes_across(
 ) -> list[list[int]]:
     """Count the bytes that pipeline stages send from host to host in a step.
 
-    hosts: hosts[s] is the host of stage s, one of S stages. Hosts are numbered
-    from 0, and each has a stage.
+    hosts: hosts[s] is the host of stage s; there are S stages. Hosts are
+    numbered from 0; each has at least one stage.
     chunks: the number of parts of the model on each stage, v; stage s has parts
     s, s + S and so on.
     microbatches, message: the number of microbatches, and the bytes of the

@@ -154,8 +154,8 @@ def which_default(
     0.
     runs: a dict that maps the name of each run of your program to its losses,
     for the same number of steps. The run "none" is your program as it is. Every
-    other run has the name of a default that you suspect, and sets this default
-    to the value that you suspect.
+    other run is named after a default that you suspect, and sets it to the
+    value that you suspect.
     rounding: the largest relative difference, |yours / theirs - 1|, that
     rounding can cause in any step.
     Returns the name of the run that differs by no more than `rounding` in any

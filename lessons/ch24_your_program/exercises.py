@@ -27,7 +27,7 @@ def budget(bill: list[dict]) -> int:
     the other three, operand and result have the same size. "bytes" is always a
     multiple of n.
     Returns the number of bytes that one device sends in a step, by the ring
-    model (in an all-to-all, each part is counted once, by the device that it
+    model (in an all-to-all, each part is counted once, at the device that it
     comes from). The test `assert_traffic(step, ..., most=budget(bill))`, which
     allows that many bytes, passes; with one byte less it fails.
 
