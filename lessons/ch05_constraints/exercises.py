@@ -17,7 +17,7 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Compute fully sharded column sums of `x` at the cost of one all-reduce.
 
-    x: f32[rows, columns], sharded P("x", "y"); `columns` is a multiple of the
+    x: f32[rows, columns], cut by P("x", "y"); `columns` is a multiple of the
     mesh's size.
     mesh: a mesh with the Auto axes "x" and "y".
     Returns f32[columns], fully sharded: each device holds a different part of

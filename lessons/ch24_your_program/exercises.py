@@ -47,7 +47,7 @@ def budget(bill: list[dict]) -> int:
 
 
 def first_bad(bill: Callable[[int], int], n: int) -> int:
-    """Find the commit that doubled the traffic, with few compilations.
+    """With few compilations, find the commit that doubled the traffic.
 
     bill: bill(i) checks out commit i, from 0 to n - 1, compiles the step and
     returns the number of bytes that a device sends.

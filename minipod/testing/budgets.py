@@ -116,8 +116,8 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
     """Fail unless the copies of arrays in `tree` that should be equal are equal, bit for bit.
 
-    Every process of the cluster must call this. JAX itself does not check the copies; see `minipod.replicas`. Raises
-    ValueError if no array has copies.
+    Every process of the cluster must call this. JAX itself does not check the copies; see `minipod.replicas`. An array
+    on one device, such as one made without a sharding, has no copies. Raises ValueError if no array has any.
     """
     __tracebackhide__ = True
     from minipod.replicas import ReplicasDiffer, has_copies, same_replicas

@@ -49,6 +49,7 @@ ENGLISH = [  # the rule, what it tells, and what it does not
     ("a person for a program", "whoever asks for one waits.", "Code that reads one has to wait; whom do you ask?"),
     ("a person for a program", "Run everything, for who changes them.", "Run everything, for contributors."),
     ("a person for a program", "Start it again: who fails ends at once.", "A process that fails ends at once."),
+    ("a percent sign apart", "Fill 90 % of it.", "Fill 90% of it."),
     ("another for different", "Then the sum is another.", "Then the sum is different, and there is another way."),
     ("another for different", "It got another value than the rest.", "Send it to another device."),
     ("another for different", "Restore it on another\nnumber of processes.", "Restore it on one more process."),
