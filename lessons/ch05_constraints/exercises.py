@@ -32,8 +32,8 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     mesh：有 "x" 和 "y" 两个 Auto 轴。
     返回 f32[columns]，有多少个设备就切成多少个不同的部分。函数会用 `jit` 编译。
     预算：可用 all-reduce 或 reduce-scatter，每个设备发送的字节数，不能超过沿
-    "x" 对自己持有的列和做一次 all-reduce 所发送的字节数；"x" 的大小为 a 时，这
-    个上限是这些列和的字节数的 2 (a-1)/a。
+    "x" 对自己持有的列和做一次 all-reduce 所发送的字节数；"x" 的大小为 a 时，上
+    限是这些列和字节数的 2 (a-1)/a 倍。
     """
     # TODO: sum, then say where the result goes; the order of the axes matters.
     # TODO：先求和，再说明结果放在哪里；轴的顺序很重要。
@@ -98,8 +98,7 @@ def keep_the_batch_apart(
     预算："x"、"y" 的大小记为 a、b。每一层中，每个设备最多发送两部分数据。沿
     "x" 收集（all-gather）这一层的两个权重时，发送量是两个权重总字节数的
     (a-1)/a 再除以 b；沿 "y" 对自己的那些行做一次 all-reduce 时，发送量是这些行
-    的字节数的 2
-    (b-1)/b。
+    字节数的 2 (b-1)/b 倍。
     """
     # TODO: write the loop; which layout must you state, and how often?
     # TODO：写出循环；要说明哪些数组的布局，说几次？
@@ -128,8 +127,8 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     mesh：有 "x" 和 "y" 两个 Explicit 轴，没有用 `set_mesh` 设置过网格。
     返回 f32[rows, outputs]，按 P("x", None) 分片。函数会用 `jit` 编译。
     预算：只能用 all-reduce，每个设备发送的字节数，不能超过沿 "y" 对自己那部分
-    结果做一次 all-reduce 所发送的字节数；"y" 的大小为 k 时，这个上限是这部分结
-    果的字节数的 2 (k-1)/k。
+    结果做一次 all-reduce 所发送的字节数；"y" 的大小为 k 时，上限是这部分结果字
+    节数的 2 (k-1)/k 倍。
     """
     # TODO: a bare `x @ w` raises an error here; which argument of jnp.dot
     # helps?

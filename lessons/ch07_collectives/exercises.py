@@ -38,7 +38,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     返回 f32[n, m]，分片方式不变，每一行都是 x 所有行的总和。函数会用 `jit` 编译。
     预算：只用 collective-permute（写成循环或逐次写出都可以），每个设备最多发送
     自己那一行字节数的 2 (n-1)/n 倍，也就是 2 (n-1) 小块，每块 m / n 个数。请把每一小块传给邻居：在 TPU v4 的环上，
-    只按字节数算，全部传输最多只能用让 2 (n-1) 小块先后走过一条链路所需的时间。
+    只按字节数算，全部传输用时不得超过 2 (n-1) 小块先后走过一条链路的时间。
     """
     # TODO: one round to add up the pieces, one to distribute the sums.
     # TODO：一轮用来把各小块加起来，一轮用来把总和分发出去。

@@ -196,7 +196,7 @@ def keep_by_name(
     bytes. And "features" is computed once in each layer, in the forward pass;
     the backward pass uses the kept array.
 
-    求经过许多层的梯度，各层只存有名字的结果。
+    对许多层求梯度，每层只存带名字的结果。
 
     x 依次经过各层，先是 `x = layer(x, w[0])`，再是 `x = layer(x, w[1])`，以此类推。损失是最后一层
     之后 `x ** 2` 的总和，对所有行求和，包括其他设备上的行。
@@ -207,7 +207,7 @@ def keep_by_name(
     x：f32[rows, d]，沿 rows 这一维切开，分到 "data" 轴上；rows 能被 n 整除。
     mesh：n 个设备，只有一个 Explicit 轴 "data"。
     返回损失对 w 的梯度，即 f32[layers, d]，每个设备上各有完整的一份。函数会用 `jit` 编译。请在
-    scan 里调用 layer，因为如果逐层写开，有些版本的 CPU 编译器会让所有层的大数
+    scan 里调用 layer，因为如果逐层展开，有些版本的 CPU 编译器会让所有层的大数
     组同时占着内存。
     预算：只用 all-reduce，总共 4 * layers * d 字节，每个设备最多发送
     2 (n-1)/n * (4 * layers * d) 字节。除参数和结果以外的内存（即编译器所说的临

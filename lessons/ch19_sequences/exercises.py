@@ -153,8 +153,8 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
     下标都从 0 数起），段内各行保持原来的顺序。
     mesh：n 个设备，只有一个 Auto 轴 "s"；设备 i 指沿这个轴下标为 i 的设备。
     返回 f32[T, d]，顺序和分片方式不变，每一行都按自己在序列里的位置 p（从 0 数起）旋转。对每个从
-    0 到 d/2 - 1 的 m，记 a = row[m]，b = row[m + d/2]，角度是 p · 10000^(-2m/d)；a 处换成
-    a cos - b sin，b 处换成 a sin + b cos。函数会用 `jit` 编译。
+    0 到 d/2 - 1 的 m，记 a = row[m]，b = row[m + d/2]，角度 t = p · 10000^(-2m/d)；a 换成
+    a cos t - b sin t，b 换成 a sin t + b cos t。函数会用 `jit` 编译。
     预算：不发送任何数据。
     """
     # TODO: which positions do the rows of device i have?

@@ -177,7 +177,7 @@ def ragged_offsets(
     begin in the output of j, and how many rows come from j. If j is full before
     the turn of `me`, the rows for j begin at `bound` in its output.
 
-    设备可能放满，写出这时 `lax.ragged_all_to_all` 的 4 个列表。
+    写出设备可能放满时 `lax.ragged_all_to_all` 的 4 个列表。
 
     sent：sent[i][j] 是设备 i 要送给设备 j 的行数，一共 n 个列表，每个有 n 个数。
     bound：一个设备能收下的行数。

@@ -73,7 +73,7 @@ def multiple(
     then：对梯度再做什么，"nothing"、"pmean" 或 "psum"。
     n：设备数。
     返回 (m, "all") 表示每个设备最后都得到正确梯度的 m 倍，正确梯度是对所有设备的全部行取均值之后的梯度；返回 (m, "own")
-    表示每个设备最后得到的是自己那些行的均值的梯度的 m 倍。
+    表示每个设备最后得到的是本设备各行均值梯度的 m 倍。
     """
     # TODO: with types, what is the gradient with respect to a value that all
     # devices share?
@@ -133,7 +133,7 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
     按全局范数裁剪梯度，其中一些数组是分片的。
 
     grads：按名字存放的 f32 数组，布局如 specs 所示。
-    specs：每个数组的 PartitionSpec，或者是 `P()`，每个设备上各有一份；或者是 `P("data")`，沿第 0 维切开。
+    specs：每个数组的 PartitionSpec，或者是 `P()`，每个设备上各有一份；或者是 `P("data")`，沿首维切开。
     most：允许的最大范数，大于 0。范数是所有数组里所有数的平方和的平方根，每个
     数只算一次。
     mesh：n 个设备，只有一个轴 "data"。

@@ -129,8 +129,8 @@ def apart_after_restart(
     save、load：save(state) 是检查点的内容，一段文本；load(text) 由它得到状态。
     batches：每一步一个批次。
     at：训练在步骤 at（从 0 数起）之前停下，再从当时写的检查点继续。
-    返回损失不同的第一个步骤的编号，不同是指与从未停过的训练的损失相差超过后者
-    的 1e-9 倍；没有这样的步骤时返回 -1。
+    返回损失不同的第一个步骤的编号，与未停的训练的损失之差超过后
+    者的 1e-9 倍才算不同；没有这样的步骤时返回 -1。
     """
     # TODO: two training runs; what does the second one's state go through?
     # TODO：训练两次；第二次的状态要经过什么？
