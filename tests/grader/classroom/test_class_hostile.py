@@ -148,7 +148,7 @@ def test_without_a_sandbox_what_is_changed_is_told_and_never_imported_and_the_re
     hand_in(folder, "planter", ch90_one=f"{honest}\n{planted}")
     done, rows = check_class(folder, root, "--limit", "15", kind="none")
     assert done.returncode == 1
-    assert "NOT ISOLATED" in done.stdout and "Files changed" in done.stdout
+    assert "NOT ISOLATED" in done.stdout and "these files changed" in done.stdout
     assert all(place in done.stdout for place in [*told, str(solution)]) and not cache.parent.exists()
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert 'role="alert"' in page and "solutions/ch91_pair.py" in page
