@@ -141,7 +141,7 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
         (tmp_path / f"answers/{chapter}.py").write_bytes((ROOT / f"solutions/{chapter}.py").read_bytes())
     several = exercises(*tried)
     said = run(python, "-m", "lessons", "check", "ch01", "ch09", "ch10", "--limit=300", cwd=tmp_path)
-    assert f"{several} of the {several} checked" in said
+    assert f"exercises checked here: {several} of {several} solved" in said
 
     name = "devices_by_host"
     (tmp_path / "answers/ch01_devices.py").write_text(f"def {name}(devices, platform):\n    return {{}}\n")
@@ -154,8 +154,8 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     assert {p.name for p in tmp_path.iterdir()} == {"answers", ".cache", ".pytest_cache"}
 
     for words, beginning in (
-        ("book", "The pages of the book are built by `make book` in a checkout of the project"),
-        ("class answers", "Check a class in a checkout of the project"),
+        ("book", "To build the pages of the book, run `make book` in a checkout of the project"),
+        ("class answers", "To check a class, use a checkout of the project"),
         ("check ch99", "There is no chapter ch99; choose from ch01_devices, "),
     ):
         assert beginning in run(python, "-m", "lessons", *words.split(), cwd=tmp_path, code=2), words
