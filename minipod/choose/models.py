@@ -23,7 +23,7 @@ class Model:
         does not divide, likewise: what attention and the MLP read, and the sum after attention. again: whether all
         these are recomputed in the backward pass. The last product of a layer is not; `last` is the share of the
         layer's parameters in it.
-        kv: total width of a layer's keys and values, in multiples of the width. groups: number of their heads, which
+    kv: total width of a layer's keys and values, in multiples of the width. groups: number of their heads, which
         "tensor" must divide; 0 if unknown. heads: attention heads whose scores are written to memory, f32; 0 if a
         kernel keeps them in the core.
     experts: number of experts per layer, 0 for none; each token uses `each` of them; their capacity is `ROOM` times the

@@ -56,7 +56,7 @@ def launch_arguments() -> dict[str, Any]:
 def launcher(env: Mapping[str, str] = os.environ) -> str | None:
     """Return the JAX detector for the variables in `env`: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None if none fits.
 
-        JAX 0.12 asks in the same order; 0.10 does not ask for Open MPI 5. Within a Slurm job, Open MPI 5 also passes on
+    JAX 0.12 asks in the same order; 0.10 does not ask for Open MPI 5. Within a Slurm job, Open MPI 5 also passes on
     Slurm's variables: those of the batch script on the first host, where JAX finds no other process, and those of
     mpirun's helpers on the other hosts, where JAX takes every process for the helper. So Open MPI 5 comes before Slurm.
     """
