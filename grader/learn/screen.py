@@ -10,6 +10,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.events import Resize
 from textual.theme import BUILTIN_THEMES
 from textual.widgets import Static
 from textual.worker import WorkerError
@@ -278,7 +279,13 @@ class Learn(App[None]):
         self.call_after_refresh(self._parts[name].scroll_visible, animate=False)
 
     def _tick(self) -> None:
-        """Show for how long the check has been running, else the last message."""
+        """Show for how long the check has been running, else the last message; fill a terminal that was resized.
+
+        Textual resizes by a timer of 8 ms. If the machine stops the process for so long as the timer starts, Textual
+        drops the timer, and every later resize with it (textual/timer.py, skip).
+        """
+        if self.screen.outer_size != self.size:
+            self.screen.post_message(Resize(self.size, self.size))
         seconds = self.session.checking() or 0.0
         text = self._message if time.monotonic() - self._since < NEWS else ""
         if seconds > SLOW:
