@@ -21,7 +21,7 @@ def report(ask, version):
         answer = ask(function, *args)
         bill = traffic.read(answer["text"], mesh)
         parts = [f"{c.op} of {c.bytes} bytes" for c in bill] or ["nothing"]
-        lines.append(f"{name} -> {answer['layouts'][0]}: {', '.join(parts)}")
+        lines.append(f"{name} -> {answer['specs'][0]}: {', '.join(parts)}")
         lines.append(f"    each device sends {traffic.total(bill)}")
 
     def empty(shape, *spec):

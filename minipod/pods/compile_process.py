@@ -115,13 +115,13 @@ def of_export(
 
     layouts: as `compiler.Traced` has them.
 
-    Returns `{"memory": {…}, "text": …, "silent": …}` with bytes for each device; `{"full": message}` if the program
-    does not fit; `{"error": message}` if the compiler refuses it for another reason. If the compiler cannot print the
-    program, `"text"` is null and `"silent"` says why.
+    Returns `{"memory": {…}, "specs": […], "text": …, "silent": …}` with bytes for each device and the spec of each
+    result; `{"full": message}` if the program does not fit; `{"error": message}` if the compiler refuses it for another
+    reason. If the compiler cannot print the program, `"text"` is null and `"silent"` says why.
     """
     import jax
     import numpy as np
-    from jax import export
+    from jax import P, export
     from jax.sharding import AxisType, Mesh
 
     exported = export.deserialize(bytearray(base64.b64decode(program)))
@@ -146,7 +146,10 @@ def of_export(
         ready = jax.jit(run, donate_argnums=donated, **given).lower(*arguments).compile()
     except jax.errors.JaxRuntimeError as error:
         return refused(error)
-    return described(ready)
+    specs = [getattr(sharding, "spec", P()) for sharding in jax.tree.leaves(ready.output_shardings)]
+    ranks = [aval.ndim for aval in exported.out_avals]
+    padded = [str(P(*s, *[None] * (n - len(s)))) for s, n in zip(specs, ranks, strict=True)]
+    return described(ready) | {"specs": padded}
 
 
 def formats(shardings: Sequence[Any], layouts: Sequence[Any]) -> list[Any]:
