@@ -16,7 +16,6 @@ from publish.recorders.launchers import HERE
 
 CH10 = HERE.parent / "ch10_processes"
 RECORDED = json.loads((HERE / "launched.json").read_text("utf-8"))["programs"]["Slurm, two hosts"]
-HELLO, SCRIPT = str(CH10 / "hello.py"), str(HERE / "two_processes.sbatch")
 FEW = "--cpus-per-task=1"  # our nodes have eight CPUs in all
 CPU = {"JAX_PLATFORMS": "cpu"}
 NOT_HERE = pytest.mark.skipif(slurm.why_not() is not None, reason=slurm.why_not() or "")
@@ -42,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def job_of_two(cluster: slurm.Slurm, program: Path, *words: str, **variables: str) -> tuple[str, str]:
     """The state in which `sbatch two_processes.sbatch PROGRAM` ends, and its log."""
-    job = cluster.submit(SCRIPT, str(program), *words, env=launchers.environment() | variables)
+    job = cluster.submit(HERE / "two_processes.sbatch", str(program), *words, env=launchers.environment() | variables)
     state = cluster.wait(job)["JobState"]
     return state, Path(f"two-processes-{job}.log").read_text()
 
@@ -52,8 +51,8 @@ def test_a_program_runs_unchanged_and_slurm_would_start_each_job(cluster):
     state, log = job_of_two(cluster, launchers.APART, str(CH10 / "psum_shard_map.py"))
     assert state == "COMPLETED", log
     assert [Path(f"{i}.out").read_text() for i in (0, 1)] == RECORDED["psum_shard_map"]["outputs"]
-    for script in map(str, HERE.glob("*.sbatch")):
-        done = cluster.run("sbatch", FEW, "--test-only", script, HELLO)
+    for script in HERE.glob("*.sbatch"):
+        done = cluster.run("sbatch", FEW, "--test-only", str(script), str(CH10 / "hello.py"))
         assert done.returncode == 0 and "on nodes host[0-1] in partition main" in done.stderr, done.stderr
     assert cluster.run("squeue", "--noheader").stdout == ""
 
