@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from minipod import traffic
@@ -30,14 +31,12 @@ COUNTS = re.compile(
 NUMBER = re.compile(r"(?<![\w.@\[])\d[\d,]*(?:\.\d+)?")
 
 
-def text_of(outputs: list[dict]) -> str:
-    parts = [o.get("text") or o.get("data", {}).get("text/plain") or [] for o in outputs]
-    return "".join("".join(part) + "\n" for part in parts)
-
-
 def printed(page: str) -> dict[str, str]:
-    cells = json.loads((ROOT / f"book/outputs/{page}.json").read_text("utf-8"))["cells"]
-    return {cell["name"]: text_of(cell["outputs"]) for cell in cells}
+    found = {}
+    for cell in json.loads((ROOT / f"book/outputs/{page}.json").read_text("utf-8"))["cells"]:
+        parts = [o.get("text") or o.get("data", {}).get("text/plain") or [] for o in cell["outputs"]]
+        found[cell["name"]] = "".join("".join(part) + "\n" for part in parts)
+    return found
 
 
 def numbers(row: str, text: str) -> list[list[float]]:
@@ -86,10 +85,6 @@ def sections(page: str, edition: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def sign(a: float, b: float) -> int:
-    return (a > b) - (a < b)
-
-
 def stands(value: float, text: str) -> bool:
     forms = [f"{value:,.0f}", f"{value:.0f}", *[f"{value / 1e3:,.0f}"] * (value >= 1e4)]  # a small one is no thousands
     forms += [f"{value / 1e6:,.0f}", f"{value / 1e6:.1f}"] * (value >= 1e5)
@@ -106,7 +101,7 @@ def wrong(order: Mapping[str, Any], cells: Mapping[str, str], pages: Mapping[str
     others = [
         f"by {order['by']}, «{a}» and «{b}» are {here[a]:,} and {here[b]:,}, on a TPU {there[a]:,} and {there[b]:,}"
         for a, b in combinations(here, 2)
-        if sign(here[a], here[b]) != sign(there[a], there[b])
+        if np.sign(here[a] - here[b]) != np.sign(there[a] - there[b])
     ]
     if "differs" not in order:
         return others
@@ -122,16 +117,10 @@ def wrong(order: Mapping[str, Any], cells: Mapping[str, str], pages: Mapping[str
     return found
 
 
-def both(page: str) -> dict[str, dict[str, str]]:
-    return {edition: sections(page, edition) for edition in ("en", "zh-Hans")}
-
-
 @pytest.mark.parametrize("order", LIST["order"], ids=lambda o: f"{o['page'][:4]} {o['by']} {len(o['rows'])}")
 def test_an_order_that_explains_is_the_tpu_s_or_both_stand_on_the_page(order):
-    assert wrong(order, printed(order["page"]), both(order["page"])) == []
-
-
-NAMED = re.compile(r"CPU|TPU|H100")
+    pages = {edition: sections(order["page"], edition) for edition in ("en", "zh-Hans")}
+    assert wrong(order, printed(order["page"]), pages) == []
 
 
 def asked() -> dict[str, list[str]]:
@@ -153,7 +142,8 @@ def test_every_table_says_which_compiler_it_is_of():
                 (section,) = (part for part in sections(page, edition).values() if f":cell: {cell}\n" in part)
                 if cell in above.get(page, []):
                     section = text.partition(f":cell: {cell}\n")[0]
-                if not any(each in section for each in says) and not NAMED.search(prose(section)):
+                prose = re.sub(r"^```\{code-cell\}.*?^```$", "", section, flags=re.M | re.S)
+                if not any(each in section for each in says) and not re.search("CPU|TPU|H100", prose):
                     unsaid.append(f"{page}, {cell}: its section in {edition} names no compiler")
     assert unsaid == []
 
@@ -162,7 +152,3 @@ def test_the_rows_whose_order_explains_are_of_cells_that_ask_a_compiler():
     ordered = {(o["page"], row.rpartition(" | ")[0] or o["cell"]) for o in LIST["order"] for row in o["rows"]}
     all_cells = asked()
     assert {cell for page, cell in ordered if cell not in all_cells[page]} <= {"thirty-two-times"}  # by formula
-
-
-def prose(markdown: str) -> str:
-    return re.sub(r"^```\{code-cell\}.*?^```$", "", markdown, flags=re.M | re.S)

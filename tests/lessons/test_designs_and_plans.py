@@ -1,13 +1,12 @@
 """The formulas of `minipod choose` against the plans that compilers made: the figures of the page `designer`."""
 
-import importlib.util
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from lessons.designer import held_against
 from minipod.choose import AXES, Model, design
 from minipod.choose.designs import CLOSE
 
@@ -17,10 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def cases():
     """Those of the page `designer`."""
-    spec = importlib.util.spec_from_file_location("held_against", ROOT / "lessons/designer/held_against.py")
-    sys.modules["held_against"] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [*module.cases()]
+    return [*held_against.cases()]
 
 
 # Formula ÷ plan where it is not 1: what the compiler does otherwise, and the page says.
@@ -89,35 +85,26 @@ def test_what_is_held_is_near_the_plan_what_fits_fits_and_what_bounds_is_what_bo
     assert sum(not case.plan.fits for case in cases) == 3
 
 
-# Recorded plans that do not fit, and are of no step of training that the formulas know: attention alone, and serving.
-OTHERS = "gathered_128k", "gradient_ring_128k", "batch_512_2k"
-
-
 def test_no_recorded_plan_that_does_not_fit_is_said_to_fit(cases):
     """Of all lessons; also by `choices`, where the layout is one of its own."""
-    stack = sys.modules["held_against"].stack
-    large, night = (
-        Model(24 * 2 * 8192 * 32768, 24, 8192, 1024, 1, state=2, again=False),
-        Model(2**33, 1, 2**13, 2**15, 1),
-    )
-    dense = 12 * 20 * 2048**2
+    others = "gathered_128k", "gradient_ring_128k", "batch_512_2k"  # attention alone, and serving: no step of training
+    large = design(Model(24 * 2 * 8192 * 32768, 24, 8192, 1024, 1, state=2, again=False), "v5e:2x4", data=8)
     designs = {
-        "data_parallel v5e:2x4": design(large, "v5e:2x4", data=8),
-        "copies v5e:2x4": design(large, "v5e:2x4", data=8),
-        "large v5e:16x16": design(night, "v5e:16x16", data=256),
-        "one_dp v5e:4x4": design(Model(dense, 20, 2048, 32, 1024), "v5e:4x4", data=16),
+        "data_parallel v5e:2x4": large,
+        "copies v5e:2x4": large,
+        "large v5e:16x16": design(Model(2**33, 1, 2**13, 2**15, 1), "v5e:16x16", data=256),
+        "one_dp v5e:4x4": design(Model(12 * 20 * 2048**2, 20, 2048, 32, 1024), "v5e:4x4", data=16),
     }
     refused = 0
     for path in sorted(ROOT.glob("lessons/*/plans.json")):
         for each in json.loads(path.read_text()):
-            if each["facts"]["fits"] or each["names"][0] in OTHERS:
+            if each["facts"]["fits"] or each["names"][0] in others:
                 continue
             on, _, rest = each["place"].partition(", ")
             axes = dict(pair.split("=") for pair in rest.partition(":")[0].split(", "))
             made = designs.get(f"{each['names'][0]} {on}")
             if made is None:
-                sizes = f"fsdp={axes['data']},tensor={axes['model']}"
-                made = stack(each["names"][0], on, sizes).design
+                made = held_against.stack(each["names"][0], on, f"fsdp={axes['data']},tensor={axes['model']}").design
             assert made.fits is not True, (each["names"], each["place"])
             refused += 1
     assert refused >= 13

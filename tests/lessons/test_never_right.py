@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from publish.author.chapter_files import functions
-
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted(path.name for path in (ROOT / "lessons").glob("ch[0-9]*"))
 # Exercises of which some array of the result has copies, by chapter.
@@ -39,11 +37,6 @@ def told(program: str, *words: str):
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=3600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def test_copies_are_of_exercises():
-    for chapter, names in COPIES.items():
-        assert set(names.split()) <= set(functions(ROOT / "lessons" / chapter / "exercises.py"))
 
 
 @pytest.mark.parametrize(

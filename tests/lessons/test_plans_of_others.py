@@ -26,7 +26,13 @@ ARGUMENTS = {
     "equinox_plan.py": 3 * 2 * 4096 * 16384 * F32 // 4 + BATCH,
     "maxtext_plan.py": 3 * 6_738_415_616 * F32 // 16,  # Llama 2 7B, weights and both moments over 16 chips
 }
-LIBRARIES = {"nnx_plan.py": ("flax", "optax"), "equinox_plan.py": ("equinox", "optax"), "maxtext_plan.py": ("maxtext",)}
+LIBRARIES = {
+    "nnx_plan.py": ("flax", "optax"),
+    "equinox_plan.py": ("equinox", "optax"),
+    "maxtext_plan.py": ("maxtext",),
+    "theirs_plan.py": ("llama3_jax", "tqdm"),
+    "qwen_plan.py": ("qwen3_jax", "tqdm"),
+}
 
 
 def test_each_program_is_recorded_with_the_versions_it_ran_on_and_its_plan_holds_what_it_holds_by_hand():
@@ -36,20 +42,6 @@ def test_each_program_is_recorded_with_the_versions_it_ran_on_and_its_plan_holds
     for program, held in ARGUMENTS.items():
         plan = YOURS[program]["plan"]
         assert plan["fits"] and held <= plan["memory"]["arguments"] < 1.001 * held, program
-
-
-@needs_libtpu
-@pytest.mark.long
-@pytest.mark.parametrize("program", ARGUMENTS)
-def test_where_its_library_is_a_program_is_planned_as_recorded(program, tmp_path, monkeypatch):
-    lacking = [name for name in LIBRARIES.get(program, ()) if util.find_spec(name) is None]
-    if lacking:
-        pytest.skip(f"{' and '.join(lacking)} not installed")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    plan, recorded = record_others.planned(f"ch15_pods/{program}"), YOURS[program]
-    assert plan["memory"]["arguments"] == recorded["plan"]["memory"]["arguments"]
-    if all(metadata.version(name) == number for name, number in recorded["versions"].items()):
-        assert plan == recorded["plan"]
 
 
 @pytest.mark.long
@@ -96,17 +88,19 @@ def test_what_its_authors_measured_lies_between_the_longest_and_the_sum():
     assert max(plan["seconds"].values()) < row["published"] < sum(plan["seconds"].values())
 
 
-@pytest.mark.long
 @needs_libtpu
-@pytest.mark.parametrize("program", CACHE)
-def test_where_their_repository_is_a_program_is_planned_as_recorded(program):
-    library = record_others.THEIRS[f"ch20_serving/{program}"].library
-    if lacking := [name for name in (library, "tqdm") if util.find_spec(name) is None]:
-        pytest.skip(f"{' and '.join(lacking)} not on PYTHONPATH")
-    plan, recorded = record_others.planned(f"ch20_serving/{program}"), THEIRS["plans"][program]
-    assert plan["memory"]["arguments"] == recorded["memory"]["arguments"]
-    if all(metadata.version(name) == number for name, number in THEIRS["versions"].items()):
-        assert plan == recorded
+@pytest.mark.long
+@pytest.mark.parametrize("file", record_others.YOURS | record_others.THEIRS)
+def test_where_its_libraries_are_a_program_is_planned_as_recorded(file, tmp_path, monkeypatch):
+    program = file.rpartition("/")[2]
+    if lacking := [name for name in LIBRARIES.get(program, ()) if util.find_spec(name) is None]:
+        pytest.skip(f"{' and '.join(lacking)} not installed, or not on PYTHONPATH")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    recorded = YOURS.get(program) or {"versions": THEIRS["versions"], "plan": THEIRS["plans"][program]}
+    plan = record_others.planned(file)
+    assert plan["memory"]["arguments"] == recorded["plan"]["memory"]["arguments"]
+    if all(metadata.version(name) == number for name, number in recorded["versions"].items()):
+        assert plan == recorded["plan"]
 
 
 def test_fsdp_fits_where_data_parallelism_does_not():

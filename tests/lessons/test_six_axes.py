@@ -12,9 +12,7 @@ from small_meshes import SOON, mesh_of
 
 from minipod.pods import recorded
 
-ROOT = Path(__file__).resolve().parents[2]
-LESSON = ROOT / "lessons" / "axes"
-
+LESSON = Path(__file__).resolve().parents[2] / "lessons/axes"
 CUTS = ("data=2,fsdp=2,expert=2", "stage=2,sequence=2,tensor=2")  # each axis once
 MORE = (
     "data=4", "fsdp=4", "tensor=4", "sequence=4", "expert=4", "stage=4", "data=2,fsdp=2,tensor=2", "fsdp=4,sequence=2",

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from drawn_frames import cells
-from jax import NamedSharding, P, lax
+from jax import NamedSharding, P
 from small_meshes import mesh_of
 
 from lessons.ch07_collectives.programs import ring_of_pieces
@@ -19,31 +19,23 @@ ROOT = Path(__file__).resolve().parents[2]
 devices.simulate(8)
 
 
-def turn_by_turn(mesh: jax.sharding.Mesh) -> list[np.ndarray]:
-    """What devices hold that start with 2 ** i in each piece, read from them after every turn: [device, piece]."""
-    n = mesh.size
-
-    def turn(k):
-        def on_each(pieces):  # i32[1, n]
-            me, adds = lax.axis_index("x"), k < n - 1
-            away = (me - k) % n if adds else (me + 1 - (k - n + 1)) % n
-            came = lax.ppermute(pieces[0, away], "x", [(i, (i + 1) % n) for i in range(n)])
-            here = (away - 1) % n  # the device before sends the piece before
-            return pieces.at[0, here].add(came) if adds else pieces.at[0, here].set(came)
-
-        return jax.jit(jax.shard_map(on_each, mesh=mesh, in_specs=P("x"), out_specs=P("x")))
-
-    x = jax.device_put(jnp.tile(2 ** jnp.arange(n)[:, None], (1, n)), NamedSharding(mesh, P("x")))
-    states = [x]
+def turn_by_turn(n: int) -> list[np.ndarray]:
+    """What devices hold after every turn that start with 2 ** i in each piece: [device, piece]."""
+    states = [np.tile(2 ** np.arange(n)[:, None], (1, n))]
     for k in range(2 * n - 2):
-        states.append(turn(k)(states[-1]).block_until_ready())
-    return [np.concatenate([np.asarray(s.data) for s in state.addressable_shards]) for state in states]
+        old, new = states[-1], states[-1].copy()
+        for me in range(n):
+            after, adds = (me + 1) % n, k < n - 1
+            away = (me - k) % n if adds else (after - (k - n + 1)) % n
+            new[after, away] = old[me, away] + adds * old[after, away]
+        states.append(new)
+    return states
 
 
 @pytest.mark.parametrize("n", [3, pytest.param(8, marks=pytest.mark.long)])
 def test_every_frame_shows_what_the_devices_hold_and_what_came_from_where(n):
     mesh = jax.make_mesh((n,), ("x",), devices=jax.devices()[:n])
-    trace, states = traced_ring(mesh), turn_by_turn(mesh)
+    trace, states = traced_ring(mesh), turn_by_turn(n)
     player = pictures.play(trace)
     assert len(player.frames) == len(states) == 2 * n - 1
     for frame, state in enumerate(states):

@@ -20,8 +20,6 @@ from lessons.ch08_three_ways import what_is_sent
 from minipod import pods, traffic
 from publish.page import ROOT
 
-FOUND = ROOT / "lessons/ch08_three_ways/found_tpu.txt"
-
 
 @pytest.fixture
 def modules(monkeypatch):
@@ -145,7 +143,7 @@ def rows(text: str) -> dict[str, tuple[int, str, str]]:
 
 def test_convolutions_experts_and_products_of_chapter_8():
     here = rows(what_is_sent.report(jax.make_mesh((8,), ("x",), auto_axes(1))))
-    text = FOUND.read_text("utf-8")
+    text = (ROOT / "lessons/ch08_three_ways/found_tpu.txt").read_text("utf-8")
     assert re.match(r"TPU v5e, 8 chips, libtpu \d+\.\d+\.\d+\n", text)
     on_a_tpu = rows(text)
     # a convolution is two permutes of one row; the same mean in other words costs more

@@ -15,8 +15,7 @@ from publish.recorders.launchers import environment
 
 LESSON = Path(__file__).resolve().parents[3] / "lessons/ch14_launching"
 HELLO = LESSON.parent / "ch10_processes/hello.py"
-NIGHT = LESSON.parent / "ch16_capstone/night.sbatch"
-SCRIPTS = [*sorted([*LESSON.glob("*.sh"), *LESSON.glob("*.sbatch")]), NIGHT]
+SCRIPTS = [*sorted([*LESSON.glob("*.sh"), *LESSON.glob("*.sbatch")]), LESSON.parent / "ch16_capstone/night.sbatch"]
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed: apt install shellcheck")
@@ -59,20 +58,16 @@ def test_a_process_that_hangs_shows_where_when_its_time_is_up(tmp_path: Path):
         assert " timeout -k" not in file.read_text(), file.name  # SIGTERM: no stacks
 
 
-def box(program: Path, folder: Path, gpus: int) -> subprocess.CompletedProcess[str]:
-    """gpu_box.sh, with CPU devices in place of GPUs."""
-    env = environment() | {
-        "JAX_PLATFORMS": "cpu",
-        "JAX_NUM_CPU_DEVICES": "1",
-        "GPUS": str(gpus),
-        "PORT": str(free_port()),
-    }
+def box(program: Path, folder: Path, **gpus: str) -> subprocess.CompletedProcess[str]:
+    """gpu_box.sh, with CPU devices in place of GPUs; the commands of `folder` come first."""
+    env = {name: value for name, value in environment(folder).items() if name != "GPUS"}
+    env |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "1", "PORT": str(free_port())} | gpus
     command = ["bash", str(LESSON / "gpu_box.sh"), str(program)]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
 
 
 def test_on_one_box_each_gpu_has_a_process(tmp_path: Path):
-    assert box(HELLO, tmp_path, 2).returncode == 0
+    assert box(HELLO, tmp_path, GPUS="2").returncode == 0
     for i in (0, 1):
         assert f"I am process {i} of 2\nmine: [{2048 * i}]" in (tmp_path / f"{i}.log").read_text()
 
@@ -82,9 +77,7 @@ def test_without_a_gpu_the_box_says_so_and_starts_nothing(said: str, tmp_path: P
     smi = tmp_path / "nvidia-smi"
     smi.write_text(f'#!/bin/sh\necho "{said}"\n' if said else "#!/bin/sh\nexit 127\n")
     smi.chmod(0o755)
-    env = {name: value for name, value in environment(tmp_path).items() if name != "GPUS"}
-    command = ["bash", str(LESSON / "gpu_box.sh"), str(HELLO)]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
+    done = box(HELLO, tmp_path)
     assert done.returncode == 2 and not list(tmp_path.glob("*.log"))
     assert done.stderr == "gpu_box.sh: neither nvidia-smi nor GPUS says that there is a GPU.\n"
 
@@ -95,7 +88,7 @@ def test_on_one_box_all_end_when_one_fails(tmp_path: Path):
     program.write_text(
         "import os, time\nif os.environ['MINIPOD_PROCESS'] == '1': raise SystemExit(3)\ntime.sleep(1000)\n"
     )
-    assert box(program, tmp_path, 3).returncode == 3
+    assert box(program, tmp_path, GPUS="3").returncode == 3
     assert not running_with(str(program))
     left = subprocess.Popen([sys.executable, program], env=os.environ | {"MINIPOD_PROCESS": "0"})
     assert until(lambda: running_with(str(program), seconds=0)), "it would have been seen"

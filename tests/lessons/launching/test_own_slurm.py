@@ -23,10 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("hosts", "names"), [(1, ["host0"] * 2), pytest.param(2, ["host0", "host1"], marks=pytest.mark.long)]
 )
-def test_a_job_has_a_task_on_each_node_with_the_gpus_that_it_asks_for(
-    hosts: int, names: list[str], tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
+def test_a_job_has_a_task_on_each_node_with_the_gpus_that_it_asks_for(hosts: int, names: list[str]):
     with slurm.cluster(hosts=hosts) as cluster:
         where = "echo $(hostname) $SLURM_PROCID of $SLURM_NTASKS"
         done = cluster.run("srun", "--nodes=2", "--label", "sh", "-c", where)

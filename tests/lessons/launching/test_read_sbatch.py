@@ -1,6 +1,7 @@
 """Exercise 1 of ch14 reads batch scripts as Slurm does: the same scripts, handed to a real Slurm."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -17,7 +18,6 @@ rank = int(os.environ.get("SLURM_PROCID", 0))
 step = "SLURM_STEP_NODELIST" in os.environ
 ask = ["squeue", "-h", "-o", "%l", "-j", os.environ["SLURM_JOB_ID"]]
 said = {
-    "rank": rank,
     "processes": int(os.environ["SLURM_NTASKS"]) if step else 1,
     "node": os.environ["SLURMD_NODENAME"],
     "time": subprocess.run(ask, capture_output=True, text=True).stdout.strip(),
@@ -62,15 +62,6 @@ REFUSED = {
 }
 
 
-def seconds(time: str) -> int:
-    """Of a limit as squeue prints it, [days-]hours:minutes:seconds without leading zeros."""
-    days, _, clock = time.rpartition("-")
-    total = 0
-    for part in clock.split(":"):
-        total = 60 * total + int(part)
-    return total + 86400 * int(days or 0)
-
-
 @pytest.mark.long
 @pytest.mark.rarely
 @pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
@@ -94,10 +85,11 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
             done = cluster.run("sbatch", "--wait", f"--output={i}.log", f"{i}.sbatch", limit=90)
             said = [json.loads(p.read_text()) for p in sorted(tmp_path.glob(f"{program}.*"))]
             assert said, f"{name}: {done.stdout}{done.stderr}{Path(f'{i}.log').read_text()}"
+            clock = re.split("[-:]", said[0]["time"])  # [days-]hours:minutes:seconds, without leading zeros
             slurms[name] = {
                 "nodes": len({s["node"] for s in said}),
                 "processes": max(s["processes"] for s in said),
-                "seconds": seconds(said[0]["time"]),
+                "seconds": sum(int(n) * unit for n, unit in zip(clock[::-1], (1, 60, 3600, 86400), strict=False)),
                 "printed_lines": "at once" if all(s["at once"] for s in said) else "when the buffer is full",
             }
             if len(said) > 1:

@@ -8,13 +8,12 @@ from minipod import cluster
 from publish.page import demo_cells
 
 LESSON = Path(__file__).resolve().parents[3] / "lessons/ch16_capstone"
-CELL = demo_cells(LESSON / "demo.py")["how-often"]
 
 
 @pytest.fixture(scope="module")
 def said() -> dict:
     found: dict = {"print": lambda *_: None}
-    exec(CELL, found)
+    exec(demo_cells(LESSON / "demo.py")["how-often"], found)
     return found
 
 

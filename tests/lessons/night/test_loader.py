@@ -46,11 +46,7 @@ def goes_on(tmp_path, monkeypatch):
     for name, rows in zip("abcd", (27, 7, 9, 9), strict=True):
         np.save(tmp_path / f"data/{name}.npy", np.arange(4.0 * rows, dtype=np.float32).reshape(rows, 4))
     program = f"{cluster.find(__file__).parents[3]}/lessons/ch11_data/goes_on.py"
-
-    def run(*arguments: str, **settings) -> list[str]:
-        return cluster.run(program, *arguments, **settings).outputs
-
-    return run
+    return lambda *words, **settings: cluster.run(program, *words, **settings).outputs
 
 
 @pytest.mark.long
