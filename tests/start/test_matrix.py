@@ -73,14 +73,7 @@ def find(version: str) -> str | None:
     return shutil.which(f"python{version}") if f"python{version}" not in str(pyenv) else None
 
 
-def newest(place: Place) -> None:
-    place.run(".venv/bin/python", "-m", "pip", "install", "--quiet", "--upgrade", "jax", "jaxlib")
-
-
-OTHERS = rarely("3.12", "3.13")
-
-
-@pytest.fixture(scope="module", params=["system", *OTHERS])
+@pytest.fixture(scope="module", params=["system", *rarely("3.12", "3.13")])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A checkout below «我的 书», its environment made by `make env`; of the system's Python as an ordinary user."""
     own = request.param == "system"
@@ -98,8 +91,8 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
                 path.chmod(path.stat().st_mode & ~stat.S_IRWXO)
         made = Place(folder, python, prefix, variables)
         print(made.run("make", "env", f"PYTHON={python}"), file=sys.stderr)
-        if not own:
-            newest(made)
+        if not own:  # with the newest JAX
+            made.run(".venv/bin/python", "-m", "pip", "install", "--quiet", "--upgrade", "jax", "jaxlib")
         yield made
 
 

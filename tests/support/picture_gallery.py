@@ -82,8 +82,6 @@ def predict(params, x):
 
 
 PARAMS = {"w": np.ones((3, 2), np.float32)}
-
-
 LOSS = np.exp(-np.linspace(0, 3, 50))
 CORNERS = Collective("collective-permute", ((0, 7), (7, 0), (1, 6), (3, 4), (4, 5)), 16, 1, ("x", "y", "z"), ((0, 1),))
 
@@ -126,9 +124,7 @@ MAKE = {
     "mesh 2": lambda: pictures.mesh(mesh(2, 4)),
     "mesh 3": lambda: pictures.mesh(mesh(2, 2, 2)),
     "mesh of 2 hosts": lambda: pictures.mesh(Mesh(np.array(TWO_HOSTS).reshape(2, 4), ("host", "x"))),
-    "mesh of 256": lambda: pictures.mesh(
-        Mesh(np.array([Device(i, 0) for i in range(256)]).reshape(16, 16), ("x", "y"))
-    ),
+    "mesh of 256": lambda: pictures.mesh(pod(16, 16)),
     "1-D": lambda: pictures.sharding(on(mesh(8), "x"), (32,)),
     "2-D": lambda: pictures.sharding(jax.device_put(jnp.zeros((8, 8)), on(mesh(4, 2), "x", "y"))),
     "copies": lambda: pictures.sharding(jax.device_put(jnp.zeros((8, 8)), on(mesh(2, 4), None, "y"))),
@@ -149,9 +145,7 @@ MAKE = {
     "no traffic": lambda: pictures.traffic([], mesh(2, 4)),
     "curve": lambda: pictures.curve({"one device": LOSS, "tensor parallel": LOSS, "data parallel": LOSS / 2}),
     "curve, logarithmic": lambda: pictures.curve({"one device": LOSS}, LOSS, "bytes", "seconds", logx=True, logy=True),
-    "curve with dots": lambda: pictures.curve(
-        {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
-    ),
+    "curve with dots": lambda: pictures.curve({"one": LOSS, "data parallel": LOSS / 2}, dots={"one": LOSS * 2}),
     "torus": lambda: pictures.torus(pods.mesh("v5e:4x4", data=4, model=4)),
     "torus, deep": lambda: pictures.torus(pods.mesh("v4:4x4x4", data=16, model=4), closes=4),
     "torus, two devices a chip": lambda: pictures.torus(pods.mesh("7x:2x2x1", x=2, y=4), closes=4),

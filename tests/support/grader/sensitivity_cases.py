@@ -62,10 +62,6 @@ def patience(monkeypatch):
     monkeypatch.setattr(sensitivity, "SECONDS", 60.0)
 
 
-SAID = "Your result does not change when {} changes; the right one does."
-CHINESE = "{} 改变时，正确的结果会随之改变，你的结果却不变。"
-
-
 @pytest.mark.parametrize(
     ("exercise", "function", "names", "listed"),
     [
@@ -88,7 +84,8 @@ def test_what_a_result_does_not_depend_on_is_told(exercise, function, names, lis
         assert not any("does not change" in line for line in english)
         return
     first, second = listed or (f"`{names[0]}`",) * 2
-    assert english[1] == SAID.format(first) and chinese[1] == CHINESE.format(second)
+    assert english[1] == f"Your result does not change when {first} changes; the right one does."
+    assert chinese[1] == f"{second} 改变时，正确的结果会随之改变，你的结果却不变。"
     assert second in derived[1]
     assert english[0] and not english[0].startswith("called")  # what differs is said, too
 
