@@ -98,15 +98,14 @@ def some_profile(processes: int = 1, devices: int = 8) -> Profile:
 def some_plans() -> list[Plan]:
     """Four plans of one step: three fit, each bound by something else."""
     made = []
-    for axes, peak, flops, moved, sent in (
-        ({"data": 16, "model": 1}, 5, 2e12, 10**9, 10**6),
-        ({"data": 4, "model": 4}, 15, 1e9, 10**10, 10**6),
-        ({"data": 1, "model": 16}, 9, 1e9, 10**9, 10**9),
-        ({"data": 16}, None, 0, 0, 0),
+    for axes, peak, flops, moved, op, axis, sent in (
+        ({"data": 16, "model": 1}, 5, 2e12, 10**9, "all-gather", "data", 10**6),
+        ({"data": 4, "model": 4}, 15, 1e9, 10**10, "all-gather", "data", 10**6),
+        ({"data": 1, "model": 16}, 9, 1e9, 10**9, "all-reduce", "model", 10**9),
+        ({"data": 16}, None, 0, 0, "", "", 0),
     ):
         of = pods.mesh("v5e:4x4", **axes)
-        c = (along(of, "all-gather", of.axis_names[0], bytes=int(sent)),) if peak else None
-        c = (along(of, "all-reduce", "model", bytes=int(sent)),) if c and axes["data"] == 1 else c
+        c = (along(of, op, axis, bytes=sent),) if peak else None
         memory = {"peak": peak and peak * 2**30, "limit": int(15.75 * 2**30)}
         full = None if peak else "too large"
         work = ({"bf16": int(flops)}, int(moved)) if peak else (None, None)

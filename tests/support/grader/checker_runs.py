@@ -17,7 +17,6 @@ from grader.run import checking
 
 HERE = Path(__file__).parents[2]
 SAMPLE = HERE / "sample_lessons"
-CONFTEST = "from grader.run.pytest_plugin import *  # noqa: F403\n"
 
 TESTS = """
 import jax
@@ -43,7 +42,7 @@ class Checked:
 def project(folder: Path) -> Path:
     """A project with the sample lessons, without answers."""
     shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("conftest.py", "__pycache__"), dirs_exist_ok=True)
-    (folder / "lessons" / "conftest.py").write_text(CONFTEST)
+    (folder / "lessons" / "conftest.py").write_text("from grader.run.pytest_plugin import *\n")
     (folder / "pytest.ini").write_text("[pytest]\n")
     return folder
 
