@@ -26,14 +26,10 @@ def example(request, tmp_path) -> Path:
 
 
 def imported(files) -> set[str]:
-    found: set[str] = set()
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.partition(".")[0])
-    return found - {*sys.stdlib_module_names}
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names}
 
 
 def test_its_project_names_what_it_imports(example):
