@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 KIND = sys.argv[1]
-os.environ |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8", "TPU_SKIP_MDS_QUERY": "1"}
-os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
+os.environ |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8"}
+os.environ |= {"TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -32,6 +32,7 @@ from jax.sharding import PartitionSpec as P  # noqa: E402
 
 from minipod.pods.slices import GENERATIONS  # noqa: E402
 
+RING = [(i, (i + 1) % 8) for i in range(8)]
 SLICE = "tpu7x:2x2x1" if KIND.startswith("tpu7x") else "v5e:2x4"
 
 
@@ -86,20 +87,24 @@ def train(name: str, on: Mesh, dtype, d: int, f: int, batch: int, w1: tuple, w2:
     record(name, step, p, x, x, out={k: v.sharding for k, v in p.items()})
 
 
+def either(name: str, on: Mesh, x: jax.ShapeDtypeStruct) -> None:
+    """A sum, or a step around the ring, or none."""
+
+    @shard_map(on, (P(), P("x")), P("x"))
+    def branches(i, x):
+        return lax.switch(i[0], [lambda v: lax.psum(v, "x"), lambda v: lax.ppermute(v, "x", RING), jnp.sin], x)
+
+    record(name, branches, array(on, (1,), dtype=jnp.int32), x)
+
+
 def offloaded() -> None:
     """Collectives that are large enough for a TPU7x to give them to its sparse cores, which run beside the others."""
     line, grid, n = mesh(x=8), mesh(x=2, y=4), 4096
-    ring = [(i, (i + 1) % 8) for i in range(8)]
     rows, whole = array(line, (8 * n, n), "x"), array(line, (n, n))
     record("large-sum", shard_map(line, P("x"), P())(lambda x: lax.psum(x, "x")), rows)
     record("large-gather", shard_map(line, P("x"), P())(lambda x: lax.all_gather(x, "x", tiled=True)), rows)
     record("large-scatter", shard_map(line, P(), P("x"))(lambda x: lax.psum_scatter(x, "x", tiled=True)), whole)
-
-    @shard_map(line, (P(), P("x")), P("x"))
-    def branches(i, x):
-        return lax.switch(i[0], [lambda v: lax.psum(v, "x"), lambda v: lax.ppermute(v, "x", ring), jnp.sin], x)
-
-    record("large-branches", branches, array(line, (1,), dtype=jnp.int32), rows)
+    either("large-branches", line, rows)
 
     @shard_map(line, (P("x"), P(None, "x")), P("x"))
     def layers(x, weights):
@@ -122,7 +127,6 @@ def products() -> None:
 
 def main() -> None:
     line, grid, cube = mesh(x=8), mesh(x=2, y=4), mesh(a=2, b=2, c=2)
-    ring = [(i, (i + 1) % 8) for i in range(8)]
 
     @shard_map(line, (P("x"), P("x", None), P(None)), P(None))
     def layer(x, w, b):
@@ -134,7 +138,7 @@ def main() -> None:
     def around(x):
         def body(_, carry):
             total, y = carry
-            y = lax.ppermute(y, "x", ring)
+            y = lax.ppermute(y, "x", RING)
             return total + y, y
 
         return lax.fori_loop(0, 7, body, (x, x))[0]
@@ -149,12 +153,7 @@ def main() -> None:
         return lax.scan(lambda c, _: (lax.scan(inner, c, None, length=3)[0], None), x, None, length=5)[0]
 
     record("nested", nested, array(line, (8192,), "x"))
-
-    @shard_map(line, (P(), P("x")), P("x"))
-    def branches(i, x):
-        return lax.switch(i[0], [lambda v: lax.psum(v, "x"), lambda v: lax.ppermute(v, "x", ring), jnp.sin], x)
-
-    record("branches", branches, array(line, (1,), dtype=jnp.int32), array(line, (8192,), "x"))
+    either("branches", line, array(line, (8192,), "x"))
     record("axes-a-c", shard_map(cube, P("a", "b", "c"), P(None, "b"))(lambda x: lax.psum(x, ("a", "c"))),
            array(cube, (16, 16, 16), "a", "b", "c"))  # fmt: skip
     record("all-to-all", shard_map(line, P("x"), P(None, "x"))(lambda x: lax.all_to_all(x, "x", 1, 0, tiled=True)),

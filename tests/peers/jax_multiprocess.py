@@ -54,10 +54,9 @@ def environment(**more: str) -> dict[str, str]:
 def under_ours(folder: Path) -> Verdicts:
     """By file.class.test: what pytest says with the plug-in."""
     (folder / "conftest.py").write_text(CONFTEST)
-    (folder / "pytest.ini").write_text("[pytest]\npython_files = *_test.py\n")
     report = folder / "ours.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
-    command += ["-c", str(folder / "pytest.ini"), "--junitxml", str(report), str(folder)]
+    command += ["-o", "python_files=*_test.py", "--junitxml", str(report), str(folder)]
     subprocess.run(command, cwd=folder, env=environment(), timeout=LIMIT, stdout=subprocess.DEVNULL)
     found: Verdicts = {}
     for case in ElementTree.parse(report).iter("testcase"):
@@ -74,12 +73,12 @@ def under_theirs(file: Path) -> Verdicts:
     own.mkdir()
     env = environment(JAX_NUM_CPU_DEVICES="4", TEST_UNDECLARED_OUTPUTS_DIR=str(own))
     try:
-        done = subprocess.run(command, cwd=file.parent, env=env, timeout=LIMIT, capture_output=True, text=True)
-        said = done.stdout + done.stderr
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        said = subprocess.run(command, cwd=file.parent, env=env, timeout=LIMIT, **pipes).stdout
     except subprocess.TimeoutExpired as late:
-        said = (late.stdout or b"").decode(errors="replace") + (late.stderr or b"").decode(errors="replace")
+        said = late.stdout or b""
     found: Verdicts = {}
-    for outcome, group, name in _LINE.findall(said):
+    for outcome, group, name in _LINE.findall(said.decode(errors="replace")):
         test, verdict = f"{file.stem}.{group}.{name}", _THEIRS[outcome]
         found[test] = max(found.get(test, verdict), verdict, key=_WORST.index)
     return found

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
 from checker_runs import answer, project
 
 from grader.exercise.progress import all_exercises
@@ -70,15 +69,3 @@ def test_one_exercise_runs_by_its_node_id_from_its_own_folder(tmp_path):
     said = "".join(failure.text or "" for failure in found.iter("failure"))
     assert (found.get("name"), code) == ("test_total", 1) and "called    total(f32[" in said
     assert not (root / "lessons" / "answers").exists()
-
-
-@pytest.mark.long
-def test_a_notebook_runs_the_learner_s_file_after_it_has_simulated_devices(tmp_path):
-    import nbclient
-    import nbformat
-
-    answer(tmp_path, "ch90_one", "import jax\n\ndef double(x):\n    return 2 * x\n\nseen = jax.device_count()\n")
-    cells = ["from minipod.devices import simulate; simulate(8)", "%run answers/ch90_one.py", "print(seen, double(21))"]
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    assert book.cells[-1].outputs[0].text == "8 42\n"

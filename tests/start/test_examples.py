@@ -15,7 +15,6 @@ import pytest
 from projects import ROOT
 
 EXAMPLES = [folder for folder in sorted((ROOT / "examples").iterdir()) if (folder / "pyproject.toml").exists()]
-LIMIT = 900
 CALLED = {"orbax": "orbax-checkpoint"}  # as one installs it
 
 
@@ -27,19 +26,16 @@ def example(request, tmp_path) -> Path:
 
 
 def imported(files) -> set[str]:
-    found: set[str] = set()
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.partition(".")[0])
-    return found - {*sys.stdlib_module_names}
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in names} - {*sys.stdlib_module_names}
 
 
 def test_its_project_names_what_it_imports(example):
     said = tomllib.loads((example / "pyproject.toml").read_text("utf-8"))["project"]
-    named = {re.match(r"[\w-]+", line)[0] for line in said["dependencies"]}
+    needs = [*said["dependencies"], *sum(said.get("optional-dependencies", {}).values(), [])]
+    named = {re.match(r"[\w-]+", line)[0] for line in needs}
     own = {file.stem for file in example.rglob("*.py")} | {folder.name for folder in example.rglob("*")}
     found = imported(file for file in example.rglob("*.py") if file.parent.name != "tests") - own
     assert {CALLED.get(name, name) for name in found - {"minipod"}} == named  # minipod is on no index
@@ -48,7 +44,8 @@ def test_its_project_names_what_it_imports(example):
 
 def test_both_readmes_name_its_files_and_run_the_same(example):
     texts = [(example / name).read_text("utf-8") for name in ("README.md", "README.zh-Hans.md")]
-    commands = [re.findall(r"^(?!#)(\S.*?)(?:\s+#.*)?$", "\n".join(blocks), re.M) for blocks in map(_shell, texts)]
+    shell = ["\n".join(re.findall(r"```shell\n(.*?)```", text, re.DOTALL)) for text in texts]
+    commands = [re.findall(r"^(?!#)(\S.*?)(?:\s+#.*)?$", block, re.M) for block in shell]
     assert commands[0] == commands[1] and len(commands[0]) > 5
     for text in texts:
         for name in re.findall(r"^\| `([\w/.]+)`", text, re.M):
@@ -57,19 +54,14 @@ def test_both_readmes_name_its_files_and_run_the_same(example):
         assert tests == {file.name for file in (example / "tests").glob("test_*.py")}
 
 
-def _shell(text: str) -> list[str]:
-    return re.findall(r"```shell\n(.*?)```", text, re.DOTALL)
-
-
 def _run(example: Path, *command: str) -> str:
     missing = [name for name in ("flax", "grain", "optax", "orbax") if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)}: not installed")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "JAX_", "XLA_", "MINIPOD_"))}
-    env = {**kept, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, *command], cwd=example, env=env, capture_output=True, text=True, timeout=LIMIT
-    )
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "JAX_", "XLA_", "MINIPOD_"))}
+    env |= {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+    command = sys.executable, *command
+    done = subprocess.run(command, cwd=example, env=env, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import threading
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.long
 OWNER = "somebody-else/my-book"
 ABOVE = "my-book"  # the path below which it is served
 LIMIT = 1800  # seconds, beside whatever else is being tested
-# Stands for Chromium and its fonts, which draw the cards: tests/publish/book/test_cards.py looks at those.
+# Stands for Chromium and its fonts, which draw the cards: tests/publish/book/test_print.py looks at those.
 CHROMIUM = """#!/bin/sh
 for word; do case $word in --screenshot=*) echo drawn > "${word#--screenshot=}" ;; esac; done
 """
@@ -42,7 +41,7 @@ class Runner:
         tools.mkdir()
         for name, text in (("chromium", CHROMIUM), ("fc-list", "#!/bin/sh\necho a font\n")):
             (tools / name).write_text(text)
-            (tools / name).chmod(stat.S_IRWXU)
+            (tools / name).chmod(0o700)
         (folder / "home").mkdir()
         bent = ("BOOK_", "PIP_", "MAKE", "GIT_", "PYTHON")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(bent)}
@@ -165,29 +164,22 @@ def test_colab_and_binder_find_in_the_pushed_branch_what_they_open(pushed):
     assert f"https://github.com/{OWNER}" in text and not any(path.startswith(".") for path in there)
 
 
-def other_python(folder: Path) -> Path:
-    """A Python of its own that has all of this one's packages but the project's, so that pip needs no index."""
-    library = folder / "library"
-    library.mkdir()
-    ours = ("one_program", "minipod", "__editable__", "__pycache__")
-    for entry in [e for p in {*sys.path} if p.endswith("site-packages") for e in Path(p).iterdir()]:
-        if not (entry.name.startswith(ours) or entry.suffix == ".pth" or (library / entry.name).exists()):
-            (library / entry.name).symlink_to(entry)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
-    next((folder / "venv" / "lib").glob("python*/site-packages")).joinpath("library.pth").write_text(f"{library}\n")
-    return folder / "venv" / "bin" / "python"
-
-
 def test_the_notebook_of_chapter_3_runs_in_an_empty_folder_with_what_it_fetches(pushed, tmp_path, monkeypatch):
     import nbformat
     from nbclient import NotebookClient
 
     _, site = pushed
-    python, empty = other_python(tmp_path), tmp_path / "empty"
-    empty.mkdir()
-    kernel = tmp_path / "jupyter" / "kernels" / "other" / "kernel.json"
-    kernel.parent.mkdir(parents=True)
-    argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    empty, library, kernel = (tmp_path / name for name in ("empty", "library", "jupyter/kernels/other/kernel.json"))
+    for folder in (empty, library, kernel.parent):
+        folder.mkdir(parents=True)
+    # A Python of its own that has all of this one's packages but the project's, so that pip needs no index.
+    ours = ("one_program", "minipod", "__editable__", "__pycache__")
+    for entry in [e for p in {*sys.path} if p.endswith("site-packages") for e in Path(p).iterdir()]:
+        if not (entry.name.startswith(ours) or entry.suffix == ".pth" or (library / entry.name).exists()):
+            (library / entry.name).symlink_to(entry)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    next(tmp_path.glob("venv/lib/python*/site-packages")).joinpath("library.pth").write_text(f"{library}\n")
+    argv = [f"{tmp_path}/venv/bin/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     kernel.write_text(json.dumps({"argv": argv, "display_name": "other", "language": "python"}))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")

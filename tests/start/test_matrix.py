@@ -73,19 +73,13 @@ def find(version: str) -> str | None:
     return shutil.which(f"python{version}") if f"python{version}" not in str(pyenv) else None
 
 
-def newest(place: Place) -> None:
-    place.run(".venv/bin/python", "-m", "pip", "install", "--quiet", "--upgrade", "jax", "jaxlib")
-
-
-OTHERS = rarely("3.12", "3.13")
-
-
-@pytest.fixture(scope="module", params=["system", *OTHERS])
+@pytest.fixture(scope="module", params=["system", *rarely("3.12", "3.13")])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A checkout below «我的 书», its environment made by `make env`; of the system's Python as an ordinary user."""
     own = request.param == "system"
-    python = "/usr/bin/python3" if own else find(request.param)
-    if not python or not Path(python).exists() or (own and not is_promised(python)):
+    python = shutil.which("/usr/bin/python3") if own else find(request.param)
+    look = "import sys, ensurepip; sys.exit(sys.version_info < (3, 11))"  # ensurepip comes with the module venv
+    if not python or (own and subprocess.run([python, "-c", look], capture_output=True).returncode):
         pytest.skip(f"there is no {request.param} Python of a version that is promised")
     with tempfile.TemporaryDirectory(prefix="start-") as above:
         Path(above).chmod(0o755)
@@ -98,15 +92,9 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
                 path.chmod(path.stat().st_mode & ~stat.S_IRWXO)
         made = Place(folder, python, prefix, variables)
         print(made.run("make", "env", f"PYTHON={python}"), file=sys.stderr)
-        if not own:
-            newest(made)
+        if not own:  # with the newest JAX
+            made.run(".venv/bin/python", "-m", "pip", "install", "--quiet", "--upgrade", "jax", "jaxlib")
         yield made
-
-
-def is_promised(python: str) -> bool:
-    """Whether it is 3.11 or newer, with the module venv."""
-    look = "import sys, ensurepip; sys.exit(sys.version_info < (3, 11))"
-    return subprocess.run([python, "-c", look], capture_output=True).returncode == 0
 
 
 @pytest.mark.parametrize("under", CONDITIONS)

@@ -38,10 +38,6 @@ def run(*command: object, cwd: Path, code: int = 0, stdin: str = "", **variables
     return done.stdout
 
 
-def pip(*arguments: object, cwd: Path) -> None:
-    subprocess.run([sys.executable, "-m", "pip", "-q", *map(str, arguments)], cwd=cwd, check=True, timeout=LIMIT)
-
-
 def test_each_kind_of_file_is_packaged():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     kinds = ["*.py", *settings["package-data"]["*"]]
@@ -66,24 +62,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return above / "html" / package.filename()  # minipod's lies beside it
 
 
-def links(wheel: Path) -> tuple[str, str]:
-    return "--find-links", str(wheel.parent)
-
-
-def installed(venv: Path, *packages: str) -> Path:
-    """A Python with these packages and what they depend on. Skips where no package index is in reach."""
+def installed(venv: Path, wheel: Path, extra: str = "") -> Path:
+    """A Python with this wheel and what it depends on. Skips where no package index is in reach."""
     subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=LIMIT)
-    command = [venv / "bin/python", "-m", "pip", "-q", "install", "--retries", "1", *packages]
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=LIMIT)
+    command = [venv / "bin/python", "-m", "pip", "-q", "install", "--retries", "1", "--find-links", wheel.parent]
+    done = subprocess.run([*command, f"{wheel}{extra}"], capture_output=True, text=True, timeout=LIMIT)
     if done.returncode and "connection broken" in done.stderr:
         pytest.skip("no package index can be reached, and the wheel's dependencies come from there")
     assert done.returncode == 0, done.stderr
     return venv / "bin/python"
-
-
-@pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return installed(tmp_path_factory.mktemp("learn"), *links(wheel), f"{wheel}[learn]")
 
 
 @pytest.mark.long
@@ -94,7 +81,7 @@ def test_the_wheel_carries_every_file(wheel: Path):
 
 @pytest.mark.long
 def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(wheel: Path, tmp_path: Path):
-    bare = installed(tmp_path / "bare", str(wheel.with_name(package.minipods())))
+    bare = installed(tmp_path / "bare", wheel.with_name(package.minipods()))
     minipod = bare.with_name("minipod")
     there = re.findall(r"^([\w.-]+)", run(bare, "-m", "pip", "list", "--format=freeze", cwd=tmp_path), re.M)
     others = {"pytest", "textual", "graphviz", "wasmtime", "orbax-checkpoint", "cloudpickle", "packaging"}
@@ -107,11 +94,8 @@ def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(
     (tmp_path / "layer.hlo").write_text(RECORDED["cpu-0.12-layer"])
     table = run(minipod, "traffic", "layer.hlo", cwd=tmp_path)
     assert "all-reduce" in table and "bytes" in table
-    program = "import jax\nfrom minipod.cluster import launch_arguments\n"
-    program += "jax.distributed.initialize(**launch_arguments())\n"
-    program += "print(jax.process_index(), jax.process_count(), jax.device_count())\n"
-    (tmp_path / "who.py").write_text(program)
-    assert "[1] 1 2 4" in run(minipod, "run", "-n", "2", "-d", "2", "who.py", cwd=tmp_path)
+    said = run(minipod, "run", "-n", "2", "-d", "2", ROOT / "lessons/ch10_processes/hello.py", cwd=tmp_path)
+    assert "[1] I am process 1 of 2" in said and re.search(r"\[1\] all: +\[\d+(, \d+){3}\]", said)
     run(bare, "-c", "import minipod.pods, minipod.hosts, minipod.roofline", cwd=tmp_path)
     said = run(minipod, "draw", cwd=tmp_path, code=2)
     assert said.startswith("minipod: packages for pictures are missing: `pip install graphviz")
@@ -120,14 +104,15 @@ def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(
 @pytest.mark.long
 @pytest.mark.rarely
 def test_the_book_without_its_extras_says_what_else_to_install(wheel: Path, tmp_path: Path):
-    base = installed(tmp_path / "base", *links(wheel), str(wheel))
+    base = installed(tmp_path / "base", wheel)
     said = run(base, "-m", "lessons", "learn", cwd=tmp_path, code=2)
     assert said.startswith("This needs packages that are not installed: run `pip install pytest textual")
     assert said.count("\n") == 1
 
 
 @pytest.mark.long
-def test_an_installed_package_checks_answers_in_the_current_folder(python: Path, tmp_path: Path):
+def test_an_installed_package_checks_answers_in_the_current_folder(wheel: Path, tmp_path: Path, tmp_path_factory):
+    python = installed(tmp_path_factory.mktemp("learn"), wheel, "[learn]")
     library = next(python.parents[1].glob("lib/python*/site-packages"))
     before = {p: p.stat().st_mtime_ns for p in library.rglob("*") if p.is_file()}
 
@@ -164,7 +149,7 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
 @pytest.mark.long
 @pytest.mark.rarely
 def test_a_class_is_checked_from_a_checkout_with_what_its_extra_brings(wheel: Path, tmp_path: Path):
-    python = installed(tmp_path / "class", *links(wheel), f"{wheel}[class]")
+    python = installed(tmp_path / "class", wheel, "[class]")
     project = copy(tmp_path / "project")
     (project / "submissions/ada").mkdir(parents=True)
     shutil.copy(ROOT / "solutions/ch01_devices.py", project / "submissions/ada")
@@ -178,7 +163,8 @@ def test_a_class_is_checked_from_a_checkout_with_what_its_extra_brings(wheel: Pa
 def test_the_source_distribution_is_the_project(tmp_path: Path):
     project = copy(tmp_path / "project")
     there = {str(p.relative_to(project)) for p in project.rglob("*") if p.is_file()}
-    pip("install", "--target", "setuptools", "setuptools>=77", cwd=tmp_path)
+    asked = ["-m", "pip", "-q", "install", "--target", "setuptools", "setuptools>=77"]
+    subprocess.run([sys.executable, *asked], cwd=tmp_path, check=True, timeout=LIMIT)
     build = f"import setuptools.build_meta as b; b.build_sdist({str(tmp_path)!r})"
     run(sys.executable, "-c", build, cwd=project, PYTHONPATH=str(tmp_path / "setuptools"))
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:

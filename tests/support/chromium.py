@@ -8,12 +8,12 @@ import itertools
 import json
 import os
 import select
-import shutil
 import subprocess
 import tempfile
 import time
 
 from minipod.processes import kill_group
+from publish.print.paper import executable
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -23,13 +23,7 @@ CODES = {
     "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36,
     "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
 }  # fmt: skip
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LIMIT = 600.0  # seconds: it hangs
-
-
-def executable() -> str | None:
-    """The path of a Chromium on this machine, or None."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
@@ -41,13 +35,9 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
         # It reads from 3 and writes to 4, and ends when they are closed.
         place = ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh", executable() or "chromium"]
-        self._process = subprocess.Popen(
-            [*place, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        command = [*place, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self._process = subprocess.Popen(command, start_new_session=True, **pipes)
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):

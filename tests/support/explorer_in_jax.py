@@ -1,6 +1,7 @@
 """A program: states of the explorer come in as JSON, what live JAX says of each on 16 simulated devices goes out."""
 
 import json
+import math
 import sys
 
 from minipod import devices, traffic
@@ -18,18 +19,12 @@ def said(it: dict) -> dict:
 
     Errors in whole; `after` only where there is none.
     """
-    total = 1
-    for n in it["mesh"]:
-        total *= n
+    total = math.prod(it["mesh"])
     mesh = jax.make_mesh(tuple(it["mesh"]), tuple("xyz"[: len(it["mesh"])]), devices=jax.devices()[:total])
 
     def blocks_of(shape, sharding):
         where = sharding.devices_indices_map(shape)
         return [[list(s.indices(n)[:2]) for s, n in zip(where[d], shape, strict=True)] for d in mesh.devices.flat]
-
-    def after(f, *arguments):
-        out = jax.eval_shape(f, *arguments)
-        return [{"shape": list(out.shape), "blocks": blocks_of(out.shape, NamedSharding(mesh, out.sharding.spec))}]
 
     def lies(spec):
         return NamedSharding(mesh, P(*(None if e == "-" else e if len(e) == 1 else tuple(e) for e in spec)))
@@ -37,17 +32,13 @@ def said(it: dict) -> dict:
     found: dict = {}
     try:
         shape, sharding = tuple(it["array"]), lies(it["spec"])
-        where = sharding.devices_indices_map(shape)
-        block = sharding.shard_shape(shape)
         blocks = blocks_of(shape, sharding)
-        copies = sum(where[d] == where[mesh.devices.flat[0]] for d in mesh.devices.flat)
-        size = jnp.zeros(block, "float32").nbytes
-        found["layout"] = {"blocks": blocks, "bytes": size, "copies": copies}
+        size = jnp.zeros(sharding.shard_shape(shape), "float32").nbytes
+        found["layout"] = {"blocks": blocks, "bytes": size, "copies": blocks.count(blocks[0])}
     except Exception as error:
         return {"layout": {"error": str(error)}, "traffic": {"error": str(error)}}
     try:
-        x, step = jax.ShapeDtypeStruct(shape, "float32", sharding=sharding), None
-        arguments = [x]
+        arguments, step = [jax.ShapeDtypeStruct(shape, "float32", sharding=sharding)], None
         if it["do"] == "reshard":
             to = lies(it["to"])
             to.shard_shape(shape)
@@ -60,7 +51,11 @@ def said(it: dict) -> dict:
             arguments.append(jax.ShapeDtypeStruct(second, "float32", sharding=lies(it["second"])))
             out = lies([it["spec"][0], it["second"][1]])
             step = jax.jit(lambda x, y: jnp.matmul(x, y, out_sharding=out))
-        found["after"] = after(step, *arguments) if step else []
+        found["after"] = []
+        if step:
+            out = jax.eval_shape(step, *arguments)
+            blocks = blocks_of(out.shape, NamedSharding(mesh, out.sharding.spec))
+            found["after"] = [{"shape": list(out.shape), "blocks": blocks}]
         bill = traffic.of(step, *arguments, mesh=mesh) if step and total > 1 else []
         rows = [{"op": c.op, "axes": c.axes and list(c.axes), "bytes": c.bytes, "sent": c.sent} for c in bill]
         found["traffic"] = {"bill": rows}

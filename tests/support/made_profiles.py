@@ -9,40 +9,31 @@ from jax.profiler import ProfileData
 Operation = tuple[int, str, float, float]  # device, name, from, to: in milliseconds
 
 
-def _events(events: Iterable[tuple[str, float, float, dict[str, Any]]], names: list[str], stats: list[str]) -> str:
-    text = ""
-    for name, start, end, said in events:
-        names += [name] if name not in names else []
-        stats += [key for key in said if key not in stats]
-        values = " ".join(
-            f"stats {{ metadata_id: {stats.index(key) + 1} "
-            + (f"int64_value: {value}" if isinstance(value, int) else f'str_value: "{value}"')
-            + " }"
-            for key, value in said.items()
-        )
-        text += (
-            f"events {{ metadata_id: {names.index(name) + 1} offset_ps: {round(start * 1e9)} "
-            f"duration_ps: {round((end - start) * 1e9)} {values} }}\n"
-        )
-    return text
-
-
 def _plane(name: str, lines: dict[str, list[tuple[str, float, float, dict[str, Any]]]]) -> str:
-    names, stats = list[str](), list[str]()
-    body = "".join(
-        f'lines {{ id: {i} name: "{line}" {_events(events, names, stats)} }}\n'
-        for i, (line, events) in enumerate(lines.items())
-    )
-    for kind, known in ("event_metadata", names), ("stat_metadata", stats):
-        for i, each in enumerate(known, 1):
+    ids: dict[str, dict[str, int]] = {"event_metadata": {}, "stat_metadata": {}}
+
+    def id_of(kind: str, each: str) -> int:
+        return ids[kind].setdefault(each, len(ids[kind]) + 1)
+
+    body = ""
+    for i, (line, events) in enumerate(lines.items()):
+        body += f'lines {{ id: {i} name: "{line}" '
+        for event, start, end, said in events:
+            body += f"events {{ metadata_id: {id_of('event_metadata', event)} offset_ps: {round(start * 1e9)} "
+            body += f"duration_ps: {round((end - start) * 1e9)} "
+            for key, value in said.items():
+                shown = f"int64_value: {value}" if isinstance(value, int) else f'str_value: "{value}"'
+                body += f"stats {{ metadata_id: {id_of('stat_metadata', key)} {shown} }} "
+            body += "}\n"
+        body += "}\n"
+    for kind, known in ids.items():
+        for each, i in known.items():
             body += f'{kind} {{ key: {i} value {{ id: {i} name: "{each}" }} }}\n'
     return f'planes {{ name: "{name}" {body} }}\n'
 
 
 def of_cpu(
-    operations: Iterable[Operation],
-    notes: Iterable[tuple[str, float, float, Any]] = (),
-    threads: int = 3,
+    operations: Iterable[Operation], notes: Iterable[tuple[str, float, float, Any]] = (), threads: int = 3
 ) -> bytes:
     """Simulated devices: any thread runs any device, and each event says whose it is.
 
@@ -79,16 +70,13 @@ def of_tpu(chips: dict[int, dict[str, list[tuple[str, float, float]]]]) -> bytes
 
 def of_gpu(gpus: dict[int, dict[str, list[tuple[str, str, float, float]]]]) -> bytes:
     """GPUs: a plane each; by stream, (kernel, the operation that it is of, or "" where no program asked, from, to)."""
-    text = "".join(
-        _plane(
-            f"/device:GPU:{i}",
-            {
-                line: [(kernel, start, end, {"hlo_op": of} if of else {}) for kernel, of, start, end in events]
-                for line, events in lines.items()
-            },
-        )
-        for i, lines in gpus.items()
-    )
+    text = ""
+    for i, streams in gpus.items():
+        lines = {
+            stream: [(kernel, start, end, {"hlo_op": of} if of else {}) for kernel, of, start, end in events]
+            for stream, events in streams.items()
+        }
+        text += _plane(f"/device:GPU:{i}", lines)
     return _ended(text)
 
 

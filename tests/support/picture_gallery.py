@@ -82,8 +82,6 @@ def predict(params, x):
 
 
 PARAMS = {"w": np.ones((3, 2), np.float32)}
-
-
 LOSS = np.exp(-np.linspace(0, 3, 50))
 CORNERS = Collective("collective-permute", ((0, 7), (7, 0), (1, 6), (3, 4), (4, 5)), 16, 1, ("x", "y", "z"), ((0, 1),))
 
@@ -100,15 +98,14 @@ def some_profile(processes: int = 1, devices: int = 8) -> Profile:
 def some_plans() -> list[Plan]:
     """Four plans of one step: three fit, each bound by something else."""
     made = []
-    for axes, peak, flops, moved, sent in (
-        ({"data": 16, "model": 1}, 5, 2e12, 10**9, 10**6),
-        ({"data": 4, "model": 4}, 15, 1e9, 10**10, 10**6),
-        ({"data": 1, "model": 16}, 9, 1e9, 10**9, 10**9),
-        ({"data": 16}, None, 0, 0, 0),
+    for axes, peak, flops, moved, op, axis, sent in (
+        ({"data": 16, "model": 1}, 5, 2e12, 10**9, "all-gather", "data", 10**6),
+        ({"data": 4, "model": 4}, 15, 1e9, 10**10, "all-gather", "data", 10**6),
+        ({"data": 1, "model": 16}, 9, 1e9, 10**9, "all-reduce", "model", 10**9),
+        ({"data": 16}, None, 0, 0, "", "", 0),
     ):
         of = pods.mesh("v5e:4x4", **axes)
-        c = (along(of, "all-gather", of.axis_names[0], bytes=int(sent)),) if peak else None
-        c = (along(of, "all-reduce", "model", bytes=int(sent)),) if c and axes["data"] == 1 else c
+        c = (along(of, op, axis, bytes=sent),) if peak else None
         memory = {"peak": peak and peak * 2**30, "limit": int(15.75 * 2**30)}
         full = None if peak else "too large"
         work = ({"bf16": int(flops)}, int(moved)) if peak else (None, None)
@@ -126,9 +123,7 @@ MAKE = {
     "mesh 2": lambda: pictures.mesh(mesh(2, 4)),
     "mesh 3": lambda: pictures.mesh(mesh(2, 2, 2)),
     "mesh of 2 hosts": lambda: pictures.mesh(Mesh(np.array(TWO_HOSTS).reshape(2, 4), ("host", "x"))),
-    "mesh of 256": lambda: pictures.mesh(
-        Mesh(np.array([Device(i, 0) for i in range(256)]).reshape(16, 16), ("x", "y"))
-    ),
+    "mesh of 256": lambda: pictures.mesh(pod(16, 16)),
     "1-D": lambda: pictures.sharding(on(mesh(8), "x"), (32,)),
     "2-D": lambda: pictures.sharding(jax.device_put(jnp.zeros((8, 8)), on(mesh(4, 2), "x", "y"))),
     "copies": lambda: pictures.sharding(jax.device_put(jnp.zeros((8, 8)), on(mesh(2, 4), None, "y"))),
@@ -149,9 +144,7 @@ MAKE = {
     "no traffic": lambda: pictures.traffic([], mesh(2, 4)),
     "curve": lambda: pictures.curve({"one device": LOSS, "tensor parallel": LOSS, "data parallel": LOSS / 2}),
     "curve, logarithmic": lambda: pictures.curve({"one device": LOSS}, LOSS, "bytes", "seconds", logx=True, logy=True),
-    "curve with dots": lambda: pictures.curve(
-        {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
-    ),
+    "curve with dots": lambda: pictures.curve({"one": LOSS, "data parallel": LOSS / 2}, dots={"one": LOSS * 2}),
     "torus": lambda: pictures.torus(pods.mesh("v5e:4x4", data=4, model=4)),
     "torus, deep": lambda: pictures.torus(pods.mesh("v4:4x4x4", data=16, model=4), closes=4),
     "torus, two devices a chip": lambda: pictures.torus(pods.mesh("7x:2x2x1", x=2, y=4), closes=4),

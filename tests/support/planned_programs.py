@@ -29,12 +29,8 @@ def ordinary(mesh):
         jax.debug.print("{}", x.sum())
         return getattr(jnp, how)(x @ y * scale + bias)
 
-    options = {"xla_tpu_scoped_vmem_limit_kib": "65536"}
-    return (
-        jax.jit(f, static_argnums=1, compiler_options=options),
-        (array(mesh, (64, 8), "data"), "tanh", 3.0, AT_IMPORT),
-        {"bias": array(mesh, (8,))},
-    )
+    jitted = jax.jit(f, static_argnums=1, compiler_options={"xla_tpu_scoped_vmem_limit_kib": "65536"})
+    return jitted, (array(mesh, (64, 8), "data"), "tanh", 3.0, AT_IMPORT), {"bias": array(mesh, (8,))}
 
 
 def with_a_lazy_module(mesh):
@@ -69,25 +65,23 @@ def set_inside(mesh):
     """A key is made here, although the mesh is set; and the `with` has ended when this is traced."""
     with jax.set_mesh(mesh):
         key = jax.random.key(0)
-
-    def f(key):
-        return jax.lax.with_sharding_constraint(jax.random.normal(key, (64, 64)), P("data"))
-
-    return jax.jit(f), (key,)
+    return jax.jit(lambda key: jax.lax.with_sharding_constraint(jax.random.normal(key, (64, 64)), P("data"))), (key,)
 
 
 def explicit(mesh):
-    return (lambda x, w: jnp.dot(x, w, out_sharding=P("data"))), (
-        array(mesh, (8, 16), "data", "model"),
-        array(mesh, (16, 8), "model"),
-    )
+    arguments = array(mesh, (8, 16), "data", "model"), array(mesh, (16, 8), "model")
+    return (lambda x, w: jnp.dot(x, w, out_sharding=P("data"))), arguments
 
 
 def on_the_host(mesh):
     """2 KiB a device stay in the host's memory."""
-    return jax.jit(lambda x: jax.device_put(x, jax.memory.Space.Device) + 1), (
-        array(mesh, (8, 256), "data", "model", dtype=jnp.float32, kind="pinned_host"),
-    )
+    x = array(mesh, (8, 256), "data", "model", dtype=jnp.float32, kind="pinned_host")
+    return jax.jit(lambda x: jax.device_put(x, jax.memory.Space.Device) + 1), (x,)
+
+
+def on_each(mesh, f, shape, *spec):
+    mapped = jax.shard_map(f, mesh=mesh, in_specs=P(*spec), out_specs=P(*spec), check_vma=False)
+    return mapped, (array(mesh, shape, *spec, dtype=jnp.float32),)
 
 
 def as_on_a_tpu(mesh):
@@ -96,11 +90,7 @@ def as_on_a_tpu(mesh):
     def kernel(x, out):
         out[...] = x[...] * 2
 
-    def doubled(x):
-        return pl.pallas_call(kernel, out_shape=x, interpret=not ON_TPU)(x)
-
-    mapped = jax.shard_map(doubled, mesh=mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)
-    return mapped, (array(mesh, (16, 128), "data", dtype=jnp.float32),)
+    return on_each(mesh, lambda x: pl.pallas_call(kernel, out_shape=x, interpret=not ON_TPU)(x), (16, 128), "data")
 
 
 def too_much_vmem(mesh):
@@ -112,17 +102,12 @@ def too_much_vmem(mesh):
         scratch = [pltpu.VMEM((2048, 2048), jnp.float32)]
         return pl.pallas_call(kernel, out_shape=x, scratch_shapes=scratch, name="doubled")(x)
 
-    mapped = jax.shard_map(doubled, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
-    return mapped, (array(mesh, (2048, 2048), dtype=jnp.float32),)
+    return on_each(mesh, doubled, (2048, 2048))
 
 
 def sorted_pairs(mesh):
     """32 GiB in one value of the program, and a small argument."""
-
-    def f(x):
-        return jnp.sort(x[:, None] * x[None, :], axis=0).sum()
-
-    return f, (array(mesh, (1 << 17,)),)
+    return (lambda x: jnp.sort(x[:, None] * x[None, :], axis=0).sum()), (array(mesh, (1 << 17,)),)
 
 
 def put(mesh):

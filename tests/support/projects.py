@@ -10,6 +10,8 @@ from grader.exercise.progress import all_exercises
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 600  # seconds: that long is hung, whatever else the machine does
+_MAKE = ["make", f"PYTHON={sys.executable}"]  # where another Python is named after it, that one counts
+_PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 _LEFT_OUT = shutil.ignore_patterns(
     *(".git", ".venv*", "_build", "answers", ".cache", "__pycache__", "*.egg-info", ".*_cache", "build", "dist")
 )
@@ -73,20 +75,12 @@ def tiny(parent: Path) -> Path:
 
 def make(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `make` in a folder, with no package index."""
-    kept = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.run(command(*arguments), cwd=folder, env=environment(**variables), timeout=LIMIT, **kept)
+    return subprocess.run([*_MAKE, *arguments], cwd=folder, env=environment(**variables), timeout=LIMIT, **_PIPES)
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """The same in the background, a line of its output readable as it comes."""
-    kept = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen(command(*arguments), cwd=folder, env=environment(), start_new_session=True, **kept)
-
-
-def command(*arguments: str) -> list[str]:
-    """`make` with this Python, unless another is named."""
-    given = any(argument.startswith("PYTHON=") for argument in arguments)
-    return ["make", *arguments, *([] if given else [f"PYTHON={sys.executable}"])]
+    return subprocess.Popen([*_MAKE, *arguments], cwd=folder, env=environment(), start_new_session=True, **_PIPES)
 
 
 def environment(**variables: str) -> dict[str, str]:

@@ -39,46 +39,33 @@ torus.__name__
 print(1 + 1)
 """
 INDEX = {"en": "(sec-index)=\n# A small book\n\nProse.\n", "zh-Hans": "(sec-index)=\n# 一本小书\n\n一段话。\n"}
+PAGE = """(sec-first)=
+# {}
+
+{}
+
+```{{code-cell}}
+:cell: draw
+```
+
+(sec-second)=
+## {}
+
+{}
+
+```{{code-cell}}
+:cell: add
+:tags: [mistake]
+```
+"""
+SEE = "{ref}`sec-first`"
 FIRST = {
-    "en": """(sec-first)=
-# First
-
-Some *prose*, and `jax.device_put`.
-
-```{code-cell}
-:cell: draw
-```
-
-(sec-second)=
-## Second
-
-More prose about a collective, see {ref}`sec-first`.
-
-```{code-cell}
-:cell: add
-:tags: [mistake]
-```
-""",
-    "zh-Hans": """(sec-first)=
-# 第一页
-
-一段*话*，讲到 `jax.device_put`。
-第二行。
-
-```{code-cell}
-:cell: draw
-```
-
-(sec-second)=
-## 第二节
-
-再讲集合通信，见 {ref}`sec-first`。
-
-```{code-cell}
-:cell: add
-:tags: [mistake]
-```
-""",
+    "en": PAGE.format(
+        "First", "Some *prose*, and `jax.device_put`.", "Second", f"More prose about a collective, see {SEE}."
+    ),
+    "zh-Hans": PAGE.format(
+        "第一页", "一段*话*，讲到 `jax.device_put`。\n第二行。", "第二节", f"再讲集合通信，见 {SEE}。"
+    ),
 }
 
 

@@ -31,12 +31,8 @@ def run(folder: Path, tests: str, *options: str) -> tuple[str, dict[str, str]]:
     own = ["-p", "minipod.testing.plugin", "-p", "no:cacheprovider", "-rA", "--basetemp", str(folder / "base")]
     own += ["-p", "xdist"] if "-n" in options else []
     command = [sys.executable, "-m", "pytest", *own, *options, str(folder / "test_it.py")]
-    env = {
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "JAX_PLATFORMS": "cpu",
-        "PYTHONPATH": str(ROOT),
-        "PATH": os.environ["PATH"],
-    }
+    env = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
+    env |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
     assert running_with(str(folder)) == []
     found = re.findall(r"^(PASSED|FAILED|XFAIL|ERROR) \S+?::(\S+)", done.stdout, re.MULTILINE)

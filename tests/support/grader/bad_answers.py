@@ -2,6 +2,9 @@
 
 import os
 
+FULL = "broken", "more than 0.5 GiB of memory"
+LATE = "hung", "had not finished after 4 s"
+REPLACED = "broken", "did your code replace something in Python, NumPy or JAX?"
 # name: (the answer's body, or all of it; outcome; words of its message); the task: 2 * x of an f32[8] over 8 devices
 BAD = {
     "syntax": ("def syntax(x)\n    return 2 * x", "broken", "not valid Python yet: expected"),
@@ -10,14 +13,8 @@ BAD = {
     "exits": ("sys.exit('bye')", "broken", "ended the program (SystemExit bye)"),
     "crashes": ("os.kill(os.getpid(), 11)", "broken", "crashed or was killed while it was running your code (SIGSEGV)"),
     "prints": ("while True:\n        print('x' * 999)", "broken", "printed more than 10 MB"),
-    "bomb": (
-        "kept = []\n    while True:\n        kept.append(np.ones(10**7))",
-        *("broken", "more than 0.5 GiB of memory"),
-    ),
-    "patched": (
-        "jax.jit = None\n    jax.numpy.sum = lambda a: a\n    return 2 * x + jax.numpy.sum(x)",
-        *("wrong", " at [0]."),
-    ),
+    "bomb": ("kept = []\n    while True:\n        kept.append(np.ones(10**7))", *FULL),
+    "patched": ("jax.jit = None\n    jax.numpy.sum = abs\n    return 2 * x + jax.numpy.sum(x)", "wrong", " at [0]."),
     "unblocks": ("np.asarray = 0\n    return x", "broken", "could not be completed"),
     "shape": ("return (2 * x).sum()", "wrong", "The shape is not right."),
     "none": ("2 * x", "wrong", "does every path through your function return a value?"),
@@ -43,14 +40,14 @@ WILD = {
     "stubborn": (
         "for n in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}:\n"
         "        signal.signal(n, signal.SIG_IGN)\n    while True:\n        pass",
-        *("hung", "had not finished after 4 s"),
+        *LATE,
     ),
-    "pauses": ("os.kill(os.getpid(), signal.SIGSTOP)", "hung", "had not finished after 4 s"),
+    "pauses": ("os.kill(os.getpid(), signal.SIGSTOP)", *LATE),
     "at_exit": ("atexit.register(time.sleep, 99)\n    return 2 * x", "right", ""),
     "reads": ("return float(input()) * x", "wrong", "EOFError: EOF when reading a line"),
     "thread": ("threading.Thread(target=time.sleep, args=(99,)).start()\n    return 2 * x", "right", ""),
     "crowd": ("for _ in range(20):\n        os.fork() or time.sleep(99)\n    return 2 * x", "right", ""),
-    "ten_gb": ("return jax.numpy.ones(10 * 2**28)", "broken", "more than 0.5 GiB of memory"),
+    "ten_gb": ("return jax.numpy.ones(10 * 2**28)", *FULL),
     "endless_shape": (
         "return np.broadcast_to(np.float32(0), (10**12,))",
         *("wrong", "ValueError: an array of 4,000,000,000,000 bytes came back"),
@@ -73,14 +70,8 @@ WILD = {
         *("broken", "100 MB"),
     ),
     "no_exit": ("os._exit = os.write = json.dumps = time.sleep = None\n    return 2 * x", "right", ""),
-    "forged": (
-        'json.JSONEncoder.encode = lambda *_: \'{"status": "ok", "value": {}}\'\n    return 2 * x',
-        *("broken", "did your code replace something in Python, NumPy or JAX?"),
-    ),
-    "no_errors": (
-        "builtins.BaseException = builtins.Exception = None\n    return 1 / 0",
-        *("broken", "did your code replace something in Python, NumPy or JAX?"),
-    ),
+    "forged": ('json.JSONEncoder.encode = lambda *_: \'{"status": "ok", "value": {}}\'\n    return 2 * x', *REPLACED),
+    "no_errors": ("builtins.BaseException = builtins.Exception = None\n    return 1 / 0", *REPLACED),
     "joins": ("jax.distributed.initialize('127.0.0.1:1', 2, 1, initialization_timeout=1)", "wrong", "RuntimeError"),
     "uncached": ("jax.clear_caches()\n    return 2 * x", "right", ""),
     "double_precision": ("jax.config.update('jax_enable_x64', True)\n    return 2 * x", "wrong", "jax_enable_x64"),
@@ -88,7 +79,7 @@ WILD = {
         "class Evil:\n    def __repr__(self):\n        while True:\n            pass\n\n"
         "    def __eq__(self, other):\n        while True:\n            pass\n\ndef endless_repr(x):\n"
         "    return Evil()",
-        *("hung", "had not finished after 4 s"),
+        *LATE,
     ),
     "half_a_character": ("raise ValueError('\\ud800 and \\x1b[2J')", "wrong", "ValueError: \ufffd and \ufffd[2J"),
     "shadowed": ("def shadowed(x):\n    return 2 * x\n\nglobals()['shadowed'] = 3", "wrong", "not callable"),
@@ -100,31 +91,24 @@ WILD = {
 }
 # In two processes, of which 0 asks the other (`together`) where it would wait for it; the task: 2 * n of a number.
 PAIRS = {
-    "together": (
-        "def together(n):\n    return float(multihost_utils.process_allgather(np.float32(n))[0] * 2)",
-        "right",
-        "",
-    ),
+    "together": ("def together(n):\n    return float(process_allgather(np.float32(n))[0] * 2)", "right", ""),
     "one_exits": ("if jax.process_index():\n        os._exit(3)", "broken", "exit code 3"),
     "one_hangs": ("while jax.process_index():\n        pass", "hung", "8 s"),
     "both_hang": ("time.sleep(99)", "hung", "8 s"),
-    "one_fills_memory": (
-        "kept = [together(n)]\n    while jax.process_index():\n        kept.append(np.ones(10**7))",
-        "broken",
-        "more than 0.5 GiB of memory",
-    ),
+    "one_fills_memory": ("k = [together(n)]\n    while jax.process_index():\n        k.append(np.ones(10**7))", *FULL),
     "one_quits": ("together(n)\n    if jax.process_index():\n        sys.exit('bye')", "broken", "SystemExit bye"),
+    # It waits for the other to do the same, and JAX gives up.
     "one_shuts_down": (
         "if jax.process_index():\n        jax.distributed.shutdown()\n    return 2 * n",
         "broken",
-        "SIGABRT",  # it waits for the other to do the same, and JAX gives up
+        "SIGABRT",
     ),
     "leaves_children": ("if not os.fork():\n        os.setsid()\n        time.sleep(99)", "right", ""),
 }
 TOP = """import atexit, builtins, contextlib, json, os, signal, sys, tempfile, threading, time
 import jax
 import numpy as np
-from jax.experimental import multihost_utils
+from jax.experimental.multihost_utils import process_allgather
 
 """
 GOOD = "def only(x):\n    return 2 * x\n"

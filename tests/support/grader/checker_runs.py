@@ -1,7 +1,6 @@
 """Runs the lessons' checker in a subprocess, on a copy of sample_lessons: what the tests of the checker share."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from grader.run import checking
 
 HERE = Path(__file__).parents[2]
 SAMPLE = HERE / "sample_lessons"
-CONFTEST = "from grader.run.pytest_plugin import *  # noqa: F403\n"
 
 TESTS = """
 import jax
@@ -44,7 +42,7 @@ class Checked:
 def project(folder: Path) -> Path:
     """A project with the sample lessons, without answers."""
     shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("conftest.py", "__pycache__"), dirs_exist_ok=True)
-    (folder / "lessons" / "conftest.py").write_text(CONFTEST)
+    (folder / "lessons" / "conftest.py").write_text("from grader.run.pytest_plugin import *\n")
     (folder / "pytest.ini").write_text("[pytest]\n")
     return folder
 
@@ -59,18 +57,15 @@ def check(
     """`pytest lessons/ OPTIONS` in the project, or only what OPTIONS name of it. Fails after five minutes."""
     path = root / "report.json"
     path.unlink(missing_ok=True)
-    told = [f"--report={path}"] if report else []
-    variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "LC_", "LANG", "MINIPOD_"))}
     where = [] if any(o.startswith("lessons/") for o in options) else ["lessons/"]
-    arguments = [*where, *options, "-p", "no:cacheprovider", *told]
-    variables["PYTHONPATH"] = str(HERE.parent)
-    if launch == ("-m", "pytest") and all(name.startswith("LC_") for name in env or {}):
-        done = warm_python.run("pytest", arguments, root, env or {})
+    arguments = [*where, *options, "-p", "no:cacheprovider", *[f"--report={path}"] * report]
+    more = env or {}
+    if launch == ("-m", "pytest") and all(name.startswith("LC_") for name in more):
+        done = warm_python.run("pytest", arguments, root, more)
     else:
+        variables = warm_python.environment() | {"PYTHONPATH": str(HERE.parent)} | more
         command = [sys.executable, *launch, *arguments]
-        done = subprocess.run(
-            command, cwd=root, env=variables | (env or {}), capture_output=True, text=True, timeout=300, check=False
-        )
+        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=300)
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return Checked(done.returncode, done.stdout + done.stderr, {row["exercise"]: row for row in rows})
 

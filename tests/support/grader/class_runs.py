@@ -21,7 +21,6 @@ KINDS = [
     for kind in isolation.KINDS
 ]
 
-
 ALL = ("ch90_one.double", "ch90_one.total", "ch90_one.count_to", "ch91_pair.everybody")
 
 
@@ -31,23 +30,20 @@ def command_for(folder, root, *options, kind="auto"):
 
 
 @functools.cache
-def _copied() -> Path:
+def _copy_for_engine() -> Path:
+    """A project that runs the command without rooms: it tells of every file in it that changes meanwhile, and other
+    tests, at the same time, keep compiled programs in this one.
+    """
     above = Path(tempfile.mkdtemp(prefix="engine-"))
     atexit.register(shutil.rmtree, above, ignore_errors=True)
     return projects.copy(above / "engine")
 
 
-def _engine(kind: str) -> Path:
-    """The project that runs the command. Without rooms it tells of every file in it that changes meanwhile: then a
-    copy, for other tests, at the same time, keep compiled programs in this one.
-    """
-    return _copied() if kind == "none" else ROOT
-
-
 def check_class(folder, root, *options, kind="auto"):
     """Run the command; its result, and the table's rows by student."""
     command = command_for(folder, root, *options, kind=kind)
-    done = subprocess.run(command, cwd=_engine(kind), capture_output=True, text=True, timeout=900, check=False)
+    engine = _copy_for_engine() if kind == "none" else ROOT
+    done = subprocess.run(command, cwd=engine, capture_output=True, text=True, timeout=900, check=False)
     if "--isolation" in done.stderr and kind != "auto":
         pytest.skip(done.stderr.strip())
     table = folder.parent / "class-report" / "class.csv"

@@ -8,8 +8,7 @@ from checker_runs import SAMPLE
 from grader.exercise import function_text
 from grader.exercise.statements import blanks_in
 
-LESSON = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
-BLANKS = blanks_in(LESSON, "en")  # what a learner is given
+BLANKS = blanks_in(SAMPLE / "lessons" / "ch90_one" / "exercises.py", "en")  # what a learner is given
 
 
 def silent(show_message: Callable[[str], None] = lambda sentence: None) -> SimpleNamespace:

@@ -62,33 +62,25 @@ def patience(monkeypatch):
     monkeypatch.setattr(sensitivity, "SECONDS", 60.0)
 
 
-SAID = "Your result does not change when {} changes; the right one does."
-CHINESE = "{} 改变时，正确的结果会随之改变，你的结果却不变。"
-
-
 @pytest.mark.parametrize(
-    ("exercise", "function", "names", "listed"),
+    ("exercise", "function", "names"),
     [
-        pytest.param(
-            *("ch09_training.gated_mlp", gate_for_up_and_no_bias, ["up", "bias"], ("`up` or `bias`", "`up` 或 `bias`")),
-            marks=pytest.mark.long,
-        ),
-        *(
-            pytest.param("ch19_sequences.merge_parts", answer, names, None, marks=pytest.mark.long)
-            for answer, names in ((totals_forgotten, ["totals"]), (totals_of_one_row, []))
-        ),
-        ("ch20_serving.step_bytes", cache_alone, ["weights"], None),
+        pytest.param("ch09_training.gated_mlp", gate_for_up_and_no_bias, ["up", "bias"], marks=pytest.mark.long),
+        pytest.param("ch19_sequences.merge_parts", totals_forgotten, ["totals"], marks=pytest.mark.long),
+        pytest.param("ch19_sequences.merge_parts", totals_of_one_row, [], marks=pytest.mark.long),
+        ("ch20_serving.step_bytes", cache_alone, ["weights"]),
     ],
 )
-def test_what_a_result_does_not_depend_on_is_told(exercise, function, names, listed, tmp_path):
+def test_what_a_result_does_not_depend_on_is_told(exercise, function, names, tmp_path):
     verdict, (english, chinese, derived) = checked(exercise, function, tmp_path)
     assert (verdict.outcome, verdict.mistake, verdict.likely) == ("wrong", None, None)
     assert list(verdict.unmoved) == names
     if not names:
         assert not any("does not change" in line for line in english)
         return
-    first, second = listed or (f"`{names[0]}`",) * 2
-    assert english[1] == SAID.format(first) and chinese[1] == CHINESE.format(second)
+    first, second = (word.join(f"`{name}`" for name in names) for word in (" or ", " 或 "))
+    assert english[1] == f"Your result does not change when {first} changes; the right one does."
+    assert chinese[1] == f"{second} 改变时，正确的结果会随之改变，你的结果却不变。"
     assert second in derived[1]
     assert english[0] and not english[0].startswith("called")  # what differs is said, too
 

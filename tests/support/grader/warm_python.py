@@ -20,6 +20,11 @@ SECONDS = 300.0  # that long is hung
 _server: tuple[Program, json_lines.Reader] | None = None
 
 
+def environment() -> dict[str, str]:
+    """This one without what pytest, a launcher and the reader's language say in it."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "LC_", "LANG", "MINIPOD_"))}
+
+
 def run(module: str, arguments: list[str], folder: Path, more: dict[str, str]) -> subprocess.CompletedProcess:
     """`python -m MODULE ARGUMENTS` in a folder, with `more` in its environment: its status and what it printed.
 
@@ -27,8 +32,8 @@ def run(module: str, arguments: list[str], folder: Path, more: dict[str, str]) -
     """
     global _server
     if _server is None or _server[0].poll() is not None:  # a test may have ended every child of its process
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "LC_", "LANG", "MINIPOD_"))}
-        env["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[3])])
+        places = os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[3])])
+        env = environment() | {"PYTHONPATH": places}
         started = Program([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, env=env)
         atexit.register(started.let_go)
         _server = started, json_lines.Reader(started.stdout.fileno())
