@@ -6,18 +6,12 @@ import pytest
 from small_book import each_edition
 
 LONG = pytest.mark.long
-PROSE = "document.querySelector('article section > p:not(.chapter)')"
 
 
 def seen(browser, html, page, width=1440, height=900, dark=False):
     browser.look(width, height, dark)
     browser.open(f"{html.as_uri()}/{page}.html")
     return browser
-
-
-def texts(html, edition):
-    """The built pages: name → text."""
-    return {p.stem: p.read_text("utf-8") for p in (html / edition).glob("*.html")}
 
 
 # Columns of each block of code that has to be scrolled to be read.
@@ -104,21 +98,25 @@ def test_colours_and_highlighting_without_javascript(browser, html, dark):
     assert browser.run("document.querySelector('.primary-toggle').checkVisibility()") is False  # would do nothing
 
 
-def test_the_theme_of_another_day_is_never_shown(browser, html):
-    seen(browser, html, "en/start")
-    browser.run("localStorage.setItem('mode', 'auto'); localStorage.setItem('theme', 'light')")
+@pytest.mark.parametrize("theme, other", [("light", "dark"), ("dark", "light")])
+def test_the_page_is_as_the_machine_prefers_and_the_theme_of_another_day_is_never_shown(browser, html, theme, other):
+    dark = theme == "dark"
+    seen(browser, html, "en/start", dark=dark)
+    red = int(re.findall(r"\d+", browser.run("getComputedStyle(document.body).backgroundColor"))[0])
+    assert browser.run("document.documentElement.dataset.theme") == theme and (red < 60) is dark
+    browser.run(f"localStorage.setItem('mode', 'auto'); localStorage.setItem('theme', '{other}')")
     watch = """window.themes = []; new MutationObserver(() => {
         if (document.body) themes.push(document.documentElement.dataset.theme)
     }).observe(document, {subtree: true, childList: true, attributes: true})"""
     script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=watch)
-    seen(browser, html, "en/start", dark=True)
-    assert set(browser.run("themes")) == {"dark"}
+    seen(browser, html, "en/start", dark=dark)
+    assert set(browser.run("themes")) == {theme}
     browser.call("Page.removeScriptToEvaluateOnNewDocument", **script)
 
 
 @each_edition
 def test_each_page_has_one_title_and_no_script_holds_it_back_and_chinese_is_set_as_it_should_be(html, edition):
-    pages = texts(html, edition)
+    pages = {p.stem: p.read_text("utf-8") for p in (html / edition).glob("*.html")}
     assert len(pages) > 30
     assert [name for name, text in pages.items() if len(re.findall("<h1[ >]", text)) != 1] == []
     heads = {name: re.findall(r"<script [^>]*src=[^>]*>", text) for name, text in pages.items()}
@@ -201,11 +199,11 @@ def test_a_chinese_title_breaks_at_its_punctuation(browser, html, page):
 
 def test_a_chinese_quotation_mark_is_as_wide_as_a_character(browser, html):
     seen(browser, html, "zh-Hans/ch03_sharding")
-    width = f"""(text => {{
-        const span = Object.assign(document.createElement('span'), {{textContent: text}})
-        {PROSE}.append(span)
+    width = """(text => {
+        const span = Object.assign(document.createElement('span'), {textContent: text})
+        document.querySelector('article section > p:not(.chapter)').append(span)
         return span.getBoundingClientRect().width / 17
-    }})"""
+    })"""
     if not 0.95 < browser.run(f"{width}('字')") < 1.05:
         pytest.skip("there is no Chinese font on this machine")
     assert browser.run(f"{width}('字“字')") == pytest.approx(3, abs=0.05)

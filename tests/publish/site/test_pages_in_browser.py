@@ -108,15 +108,6 @@ def test_the_language_switch_keeps_the_section_in_view_and_the_fragment(browser,
     assert browser.run("location.hash") == f"#{exercise}" and quiet(browser, base), browser.errors
 
 
-def test_the_page_is_light_or_dark_as_the_machine_prefers(browser, base):
-    for dark, theme in ((False, "light"), (True, "dark")):
-        browser.look(1280, dark=dark)
-        browser.open(f"{base}/en/start.html")
-        browser.wait_for(f"document.documentElement.dataset.theme === '{theme}'")
-        red = int(re.findall(r"\d+", browser.run("getComputedStyle(document.body).backgroundColor"))[0])
-        assert (red < 60) is dark
-
-
 def test_the_root_page_leads_to_an_edition(browser, base):
     browser.open(f"{base}/index.html")
     browser.wait_for("/\\/(en|zh-Hans|zh-Hant)\\/index.html$/.test(location.pathname)")
