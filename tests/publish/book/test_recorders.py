@@ -145,12 +145,6 @@ def test_what_is_recorded_is_of_the_programs_as_they_are(path, every):
         assert len(recorded.load(path.parent)) == len([*record_plans.wanted(path)]) > 0
 
 
-def test_it_is_found_from_the_function_alone(monkeypatch):
-    monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
-    each = next(iter(record_plans.wanted(LISTS[0])))
-    assert planning.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
-
-
 @pytest.mark.long
 @OF_A_LIST
 def test_the_compiler_makes_them_again(path):
