@@ -1,5 +1,6 @@
 """Building: a cell runs once for all editions, and again when its output could differ; failures name it."""
 
+import dataclasses
 import json
 import os
 import re
@@ -19,7 +20,6 @@ from publish.page import read_page
 from publish.sync import Result
 
 BUILT = ("en", "zh-Hant")  # the tests of the real book look at zh-Hans
-OTHER = ("print('of the other')", "print(3)")
 
 
 def to_build(folder, demo: str = small_book.LIGHT):
@@ -29,30 +29,27 @@ def to_build(folder, demo: str = small_book.LIGHT):
     return folder
 
 
-def record_with_two(folder) -> str:
-    """The page `other` as recorded with a JAX of the future, whose second cell gives something else with this one."""
-    page, here = read_page(folder / "book/en/other.md", folder), recordings.now()
-    oldest = here.packages["jax"]
-    versions = f'[pages]\nversions = {{ jax = "99" }}\noldest = {{ jax = "{oldest}" }}\n'
-    (folder / "book/recordings.toml").write_text(versions)
-    for jax, texts, differ in (("99", ("of the other\n", "4\n"), None), (oldest, ("of the other\n", "3\n"), {"two"})):
-        made = recordings.Made(here.on, here.python, here.packages | {"jax": jax}, here.platform)
-        outputs = [[{"output_type": "stream", "name": "stdout", "text": text}] for text in texts]
-        recording = recordings.Recording(execute.sources(page, folder), made, 1.0, outputs)
-        recordings.write(page, folder, recording, differ)
-    return oldest
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A small book of which a page is recorded, built twice: its folder, and what the builds said."""
+    """A small book, built twice: its folder, and what the builds said.
+
+    The page `other` is recorded with a JAX of the future; its second cell gives something else with this one.
+    """
 
     def make(folder) -> list[str]:
         small_book.make(folder, machine=True)
-        small_book.add(folder, "other", *OTHER)
+        small_book.add(folder, "other", "print('of the other')", "print(3)")
         small_book.edit(folder, "index", ("", "\n% status table\n"))
         assert small_book.tool(folder, "sync").returncode == 0
-        record_with_two(folder)
+        page, here = read_page(folder / "book/en/other.md", folder), recordings.now()
+        oldest = here.packages["jax"]
+        versions = f'[pages]\nversions = {{ jax = "99" }}\noldest = {{ jax = "{oldest}" }}\n'
+        (folder / "book/recordings.toml").write_text(versions)
+        for jax, second, differ in (("99", "4\n", None), (oldest, "3\n", {"two"})):
+            made = dataclasses.replace(here, packages=here.packages | {"jax": jax})
+            outputs = [[{"output_type": "stream", "name": "stdout", "text": t}] for t in ("of the other\n", second)]
+            recording = recordings.Recording(execute.sources(page, folder), made, 1.0, outputs)
+            recordings.write(page, folder, recording, differ)
         builds = [small_book.tool(folder, "build", *BUILT) for _ in range(2)]
         assert [each.returncode for each in builds] == [0, 0], [each.stdout + each.stderr for each in builds]
         return [each.stdout for each in builds]
@@ -60,8 +57,8 @@ def built(tmp_path_factory):
     return small_book.once(tmp_path_factory, "built", make)
 
 
-def page(folder, name: str, edition: str = "en", build: str = "_build") -> str:
-    return (folder / build / "html" / edition / f"{name}.html").read_text("utf-8")
+def page(folder, name: str, edition: str = "en") -> str:
+    return (folder / "_build/html" / edition / f"{name}.html").read_text("utf-8")
 
 
 def executed(output: str) -> str:
@@ -111,15 +108,10 @@ def test_the_status_page_adds_up_what_ran_and_says_with_what_the_rest_was_record
 
 
 def test_what_the_oldest_jax_gives_otherwise_stands_below_its_cell_and_in_the_status_table(built):
-    oldest = recordings.now().packages["jax"]
+    jax = f"JAX {recordings.now().packages['jax']}"
     for edition, title, above, unknown in (
-        (
-            "en",
-            f"With JAX {oldest} this cell gives",
-            f"With JAX {oldest}, the outputs of these cells differ",
-            "not tried",
-        ),
-        ("zh-Hant", f"在 JAX {oldest} 上，這個儲存格的輸出是", f"在 JAX {oldest} 上，以下儲存格的輸出不同", "未試"),
+        ("en", f"With {jax} this cell gives", f"With {jax}, the outputs of these cells differ", "not tried"),
+        ("zh-Hant", f"在 {jax} 上，這個儲存格的輸出是", f"在 {jax} 上，以下儲存格的輸出不同", "未試"),
     ):
         other, status = (BeautifulSoup(page(built[0], name, edition), "html.parser") for name in ("other", "index"))
         (box,) = (d for d in other.find_all("details") if title in d.summary.get_text())

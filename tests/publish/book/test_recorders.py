@@ -132,35 +132,17 @@ LISTS = list(record_plans.lists(ROOT))
 OF_A_LIST = pytest.mark.parametrize("path", LISTS, ids=lambda path: path.parent.name)
 
 
-def as_recorded(path) -> None:
-    """Each program of a list is what was planned."""
-    for each in record_plans.wanted(path):
-        found = recorded.find(prepared(each.program, each.on, each.mesh), path.parent)  # raises where it is of another
-        assert "jax" in found["versions"] and len(found["versions"]) == 2
-    assert len(recorded.load(path.parent)) == len([*record_plans.wanted(path)]) > 0
-
-
-def test_what_is_recorded_is_of_the_programs_as_they_are():
-    """Traced are one list and those of which a file, or JAX, is another than when it was recorded."""
-    rows = {name: row for row in ledger.read(ROOT).rows.values() for name in row.arguments}
-    kept = ledger.entries(ROOT)
-    for path in LISTS:
-        row = rows[path.parent.name]
-        same_jax = kept[row.name].versions["jax"] == jax.__version__
-        if path.parent.name == "axes" or not same_jax or ledger.is_stale(row, kept[row.name], ROOT):
-            as_recorded(path)
-
-
-@pytest.mark.long
 @OF_A_LIST
-def test_all_that_is_recorded_is_of_the_programs_as_they_are(path):
-    as_recorded(path)
-
-
-def test_it_is_found_from_the_function_alone(monkeypatch):
-    monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
-    each = next(iter(record_plans.wanted(LISTS[0])))
-    assert planning.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_what_is_recorded_is_of_the_programs_as_they_are(path, every):
+    """In `make test` it is traced for one list and where a file, or JAX, is another than when it was recorded."""
+    (row,) = (row for row in ROWS.values() if path.parent.name in row.arguments)
+    of = ledger.entries(ROOT)[row.name]
+    if every or path.parent.name == "axes" or of.versions["jax"] != jax.__version__ or ledger.is_stale(row, of, ROOT):
+        for each in record_plans.wanted(path):
+            found = recorded.find(prepared(each.program, each.on, each.mesh), path.parent)  # raises if of another
+            assert "jax" in found["versions"] and len(found["versions"]) == 2
+        assert len(recorded.load(path.parent)) == len([*record_plans.wanted(path)]) > 0
 
 
 @pytest.mark.long
@@ -192,11 +174,7 @@ def test_the_compiler_reports_it_again(path):
 def test_a_difference_is_said_figure_by_figure():
     old = {"memory": {"peak": 10, "limit": 3}, "collectives": [{"bytes": 1}], "flops": {"bf16": 5}}
     new = {"memory": {"peak": 12, "limit": 3}, "collectives": [{"bytes": 2}], "flops": {"f32": 5}}
-    assert record_plans.differences(old, new) == [
-        "memory.peak: 10 → 12",
-        "collectives[0].bytes: 1 → 2",
-        "flops.bf16: 5 → None",
-        "flops.f32: None → 5",
-    ]
+    said = ["memory.peak: 10 → 12", "collectives[0].bytes: 1 → 2", "flops.bf16: 5 → None", "flops.f32: None → 5"]
+    assert record_plans.differences(old, new) == said
     assert record_plans.differences(old, old) == []
     assert record_plans.differences([1], [1, 2], "collectives") == ["collectives: 1 → 2"]

@@ -4,7 +4,6 @@ import functools
 import gzip
 import re
 
-import pytest
 from small_book import each_edition
 
 from publish import reading_time
@@ -36,18 +35,13 @@ def test_quotes_in_chinese_stay_as_they_were_typed(html):
     assert "切、被 &quot;y&quot;" in (html / "zh-Hans" / "ch03_sharding.html").read_text("utf-8")
 
 
-@pytest.mark.long
-def test_a_first_visit_to_any_page_is_light(html):
+@each_edition
+def test_a_first_visit_to_any_page_is_light(html, edition):
     """Page, scripts and style sheets, gzipped, each once. What stands in `<noscript>` is for those without script."""
-    heavy = {}
-    for edition in ("en", "zh-Hans", "zh-Hant"):
-        folder = html / edition
-        weigh = functools.cache(lambda path: len(gzip.compress(path.read_bytes())))
-        for page in folder.glob("*.html"):
-            text = re.sub(r"(?s)<noscript>.*?</noscript>", "", page.read_text("utf-8"))
-            fetched = set(re.findall(r'<(?:script|link)\b[^>]*\b(?:src|href)="(_static/[^"?]+\.(?:js|css))', text))
-            weight = weigh(page) + sum(weigh(folder / name) for name in fetched)
-            assert len(fetched) > 8
-            if weight > 152_000:
-                heavy[f"{edition}/{page.stem}"] = weight
-    assert heavy == {}
+    weigh, weights = functools.cache(lambda path: len(gzip.compress(path.read_bytes()))), {}
+    for page in (html / edition).glob("*.html"):
+        text = re.sub(r"(?s)<noscript>.*?</noscript>", "", page.read_text("utf-8"))
+        fetched = set(re.findall(r'<(?:script|link)\b[^>]*\b(?:src|href)="(_static/[^"?]+\.(?:js|css))', text))
+        assert len(fetched) > 8
+        weights[page.stem] = weigh(page) + sum(weigh(page.parent / name) for name in fetched)
+    assert {name: weight for name, weight in weights.items() if weight > 152_000} == {}

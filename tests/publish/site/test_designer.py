@@ -26,29 +26,19 @@ def in_node(settings: list) -> list:
     return javascript.in_node("const d = require({}), data = require({});".format(*FILES), OURS, settings)
 
 
-def model(name: str, rows: int, length: int):
-    if name == "book":
-        return replace(designer.BOOK, rows=rows, length=length)
-    return SHAPES[name].model(rows, length, scores=True)
-
-
-def some(count: int, seed: int) -> list:
-    """Settings that a reader may choose, some of them refused."""
-    draw, found = random.Random(seed), []
+def test_the_script_says_what_the_formulas_say():
+    """In settings that a reader may choose, some of them refused."""
+    draw, settings, refused = random.Random(int.from_bytes(b"pod")), [], 0
     every = {on: [*designer.layouts(slice_of(on).devices)] for on in designer.MACHINES}
-    for _ in range(count):
+    for _ in range(300):
         on = draw.choice(designer.MACHINES)
         by = dict(zip(AXES, draw.choice(every[on]), strict=True))
         rows = draw.choice([2, 64, 512, 4096])
-        found.append((draw.choice(["book", *SHAPES]), rows, draw.choice([1, 1024, 8192]), on, by))
-    return found
-
-
-def test_the_script_says_what_the_formulas_say():
-    settings, refused = some(300, seed=int.from_bytes(b"pod")), 0
+        settings.append((draw.choice(["book", *SHAPES]), rows, draw.choice([1, 1024, 8192]), on, by))
     for (name, rows, length, on, by), ours in zip(settings, in_node(settings), strict=True):
+        book = replace(designer.BOOK, rows=rows, length=length)
         try:
-            theirs = design(model(name, rows, length), on, **by)
+            theirs = design(book if name == "book" else SHAPES[name].model(rows, length, scores=True), on, **by)
         except ValueError:
             refused += 1
             assert isinstance(ours, list), (name, on, by)

@@ -1,7 +1,6 @@
 """The explorer's JavaScript says what live JAX says: blocks, bytes, copies, refusals, and what is sent."""
 
 import json
-import math
 import random
 import re
 import subprocess
@@ -104,7 +103,6 @@ def test_the_code_to_paste_runs_and_prints_the_same_bill(do):
     query = f"array=8,16&mesh=2,4&spec=x,-&{do}"
     code, bill = in_node("[e.code(e.read(it)), e.traffic(e.read(it)).bill]", [query])[0]
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    assert math.isfinite(sum(row["sent"] for row in bill))
     for row in bill:
         assert row["op"] in printed and f"{row['sent']:,}" in printed
     assert bill or "nothing is sent" in printed

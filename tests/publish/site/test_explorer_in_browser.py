@@ -100,26 +100,26 @@ def test_fields_come_and_go_with_what_is_asked(browser, html):
     assert browser.run(options) == ["None", "x"] and value(browser, "spec0") == "x" and has_focus(browser) == "spec0"
 
 
-PANELS = "[...document.querySelectorAll('.explorer figcaption')].map(e => e.textContent.replace(/\\s+/g, ' ').trim())"
-FIGURES = "[...document.querySelectorAll('.explorer figure')]"
-BARS = """[...document.querySelectorAll('.explorer .bars tr')].map(row => [
-  row.cells[0].textContent, row.cells[2].textContent,
-  Math.round(100 * row.querySelector('i').offsetWidth / row.cells[1].clientWidth)])"""
-
-
 def test_before_and_after_stand_side_by_side_above_bars_of_one_scale(browser, html):
     opened(browser, html, STATE + "&do=reshard&to=-,x")
-    assert browser.run(PANELS) == ["Before: x float32[8,16] P('x', None)", "After: x float32[8,16] P(None, 'x')"]
-    assert len(set(browser.run(f"{FIGURES}.map(e => e.getBoundingClientRect().top)"))) == 1
-    on_mesh = f"{FIGURES}.map(e => e.querySelector('.mesh td[class]').innerText)"
+    titles = (
+        "[...document.querySelectorAll('.explorer figcaption')].map(e => e.textContent.replace(/\\s+/g, ' ').trim())"
+    )
+    figures = "[...document.querySelectorAll('.explorer figure')]"
+    bars = """[...document.querySelectorAll('.explorer .bars tr')].map(row => [
+      row.cells[0].textContent, row.cells[2].textContent,
+      Math.round(100 * row.querySelector('i').offsetWidth / row.cells[1].clientWidth)])"""
+    assert browser.run(titles) == ["Before: x float32[8,16] P('x', None)", "After: x float32[8,16] P(None, 'x')"]
+    assert len(set(browser.run(f"{figures}.map(e => e.getBoundingClientRect().top)"))) == 1
+    on_mesh = f"{figures}.map(e => e.querySelector('.mesh td[class]').innerText)"
     assert browser.run(on_mesh) == ["0\n0:4\n0:16", "0\n0:8\n0:8"]
-    (*before, first), (*after, second), (*sent, third) = browser.run(BARS)
+    (*before, first), (*after, second), (*sent, third) = browser.run(bars)
     assert (before, after, sent) == (["held before", "256"], ["held after", "256"], ["sent", "128"])
     assert first == second > 90 and abs(third - first / 2) < 2
     choose(browser, "do", "matmul")
-    assert [said[:11] for said in browser.run(PANELS)] == ["Before: x f", "Before: y f", "After: x @ "]
+    assert [said[:11] for said in browser.run(titles)] == ["Before: x f", "Before: y f", "After: x @ "]
     choose(browser, "do", "look")
-    assert browser.run(PANELS) == ["x float32[8,16] P('x', None)"] and browser.run(BARS) == []
+    assert browser.run(titles) == ["x float32[8,16] P('x', None)"] and browser.run(bars) == []
 
 
 def test_what_jax_refuses_is_refused_in_its_words_and_what_cannot_be_drawn_changes_nothing(browser, html):

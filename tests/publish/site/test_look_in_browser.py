@@ -6,7 +6,6 @@ import pytest
 from small_book import each_edition
 
 LONG = pytest.mark.long
-PROSE = "document.querySelector('article section > p:not(.chapter)')"
 
 
 def seen(browser, html, page, width=1440, height=900, dark=False):
@@ -15,22 +14,15 @@ def seen(browser, html, page, width=1440, height=900, dark=False):
     return browser
 
 
-def texts(html, edition):
-    """The built pages: name → text."""
-    return {p.stem: p.read_text("utf-8") for p in (html / edition).glob("*.html")}
-
-
-# Columns of each block of code that has to be scrolled to be read.
-SCROLLED = """[...document.querySelectorAll('div.highlight pre')].filter(block => {
-    for (const box of document.querySelectorAll('details')) box.open = true
-    return block.scrollWidth > block.clientWidth + 1
-}).map(block => Math.max(...block.textContent.split('\\n').map(line => line.length)))"""
-
-
 @pytest.mark.parametrize("width", [1000, pytest.param(1440, marks=LONG)])
 def test_code_of_80_columns_is_read_without_scrolling(browser, html, width):
+    # Columns of each block of code that has to be scrolled to be read.
+    scrolled = """[...document.querySelectorAll('div.highlight pre')].filter(block => {
+        for (const box of document.querySelectorAll('details')) box.open = true
+        return block.scrollWidth > block.clientWidth + 1
+    }).map(block => Math.max(...block.textContent.split('\\n').map(line => line.length)))"""
     for page in ("en/ch09_training", "zh-Hans/ch03_sharding"):
-        columns = seen(browser, html, page, width).run(SCROLLED)
+        columns = seen(browser, html, page, width).run(scrolled)
         assert min(columns, default=81) > 80, (page, columns)
 
 
@@ -47,20 +39,18 @@ def test_no_code_and_no_output_has_to_be_scrolled_on_a_small_laptop(browser, htm
     assert scrolled == {}
 
 
-# What can be focused and is in sight, and shows nothing when it is.
-UNSEEN = """[...document.querySelectorAll('a[href], button, input, summary, [tabindex="0"]')].filter(element => {
-    if (!element.checkVisibility({visibilityProperty: true})) return false
-    element.focus({focusVisible: true, preventScroll: true})
-    const {outlineStyle, outlineWidth, opacity} = getComputedStyle(element)
-    return document.activeElement === element && 
-        (outlineStyle === 'none' || parseFloat(outlineWidth) < 2 || opacity < .9)
-}).map(element => element.outerHTML.slice(0, 120))"""
-
-
 @pytest.mark.parametrize("page", ["en/index", pytest.param("zh-Hans/ch03_sharding", marks=LONG)])
 def test_what_has_the_focus_shows_it(browser, html, page):
+    # What can be focused and is in sight, and shows nothing when it is.
+    unseen = """[...document.querySelectorAll('a[href], button, input, summary, [tabindex="0"]')].filter(element => {
+        if (!element.checkVisibility({visibilityProperty: true})) return false
+        element.focus({focusVisible: true, preventScroll: true})
+        const {outlineStyle, outlineWidth, opacity} = getComputedStyle(element)
+        return document.activeElement === element && 
+            (outlineStyle === 'none' || parseFloat(outlineWidth) < 2 || opacity < .9)
+    }).map(element => element.outerHTML.slice(0, 120))"""
     seen(browser, html, page)
-    assert browser.run("document.querySelectorAll('a[href], button').length") > 20 and browser.run(UNSEEN) == []
+    assert browser.run("document.querySelectorAll('a[href], button').length") > 20 and browser.run(unseen) == []
 
 
 PIXEL = """new Promise(done => { const image = new Image(); image.onload = () => {
@@ -104,21 +94,25 @@ def test_colours_and_highlighting_without_javascript(browser, html, dark):
     assert browser.run("document.querySelector('.primary-toggle').checkVisibility()") is False  # would do nothing
 
 
-def test_the_theme_of_another_day_is_never_shown(browser, html):
-    seen(browser, html, "en/start")
-    browser.run("localStorage.setItem('mode', 'auto'); localStorage.setItem('theme', 'light')")
+@pytest.mark.parametrize("theme, other", [("light", "dark"), ("dark", "light")])
+def test_the_page_is_as_the_machine_prefers_and_the_theme_of_another_day_is_never_shown(browser, html, theme, other):
+    dark = theme == "dark"
+    seen(browser, html, "en/start", dark=dark)
+    red = int(re.findall(r"\d+", browser.run("getComputedStyle(document.body).backgroundColor"))[0])
+    assert browser.run("document.documentElement.dataset.theme") == theme and (red < 60) is dark
+    browser.run(f"localStorage.setItem('mode', 'auto'); localStorage.setItem('theme', '{other}')")
     watch = """window.themes = []; new MutationObserver(() => {
         if (document.body) themes.push(document.documentElement.dataset.theme)
     }).observe(document, {subtree: true, childList: true, attributes: true})"""
     script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=watch)
-    seen(browser, html, "en/start", dark=True)
-    assert set(browser.run("themes")) == {"dark"}
+    seen(browser, html, "en/start", dark=dark)
+    assert set(browser.run("themes")) == {theme}
     browser.call("Page.removeScriptToEvaluateOnNewDocument", **script)
 
 
 @each_edition
 def test_each_page_has_one_title_and_no_script_holds_it_back_and_chinese_is_set_as_it_should_be(html, edition):
-    pages = texts(html, edition)
+    pages = {p.stem: p.read_text("utf-8") for p in (html / edition).glob("*.html")}
     assert len(pages) > 30
     assert [name for name, text in pages.items() if len(re.findall("<h1[ >]", text)) != 1] == []
     heads = {name: re.findall(r"<script [^>]*src=[^>]*>", text) for name, text in pages.items()}
@@ -153,17 +147,14 @@ def test_printing_from_a_dark_page_is_black_on_white_and_leaves_it_as_it_was(bro
     assert browser.run(state) == before
 
 
-SMALL = """[...document.querySelectorAll('svg.minipod')].flatMap(svg => {
-    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width
-    return [...svg.querySelectorAll('text')].map(text => parseFloat(getComputedStyle(text).fontSize) * scale)
-})"""
-
-
 @pytest.mark.parametrize("page", ["en/ch07_collectives", pytest.param("zh-Hans/ch09_training", marks=LONG)])
 def test_the_words_of_pictures_can_be_read_on_a_phone(browser, html, page):
-    sizes = seen(browser, html, page, 390, 844).run(SMALL)
+    words = """[...document.querySelectorAll('svg.minipod')].flatMap(svg => {
+        const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width
+        return [...svg.querySelectorAll('text')].map(text => parseFloat(getComputedStyle(text).fontSize) * scale)
+    })"""
+    sizes = seen(browser, html, page, 390, 844).run(words)
     assert len(sizes) > 40 and min(sizes) > 10.4
-    assert browser.run("document.documentElement.scrollWidth") <= 390
 
 
 def test_the_list_of_pages_opens_at_the_current_one_and_keeps_the_title(browser, html):
@@ -181,31 +172,29 @@ def test_copy_buttons_say_what_they_copy(browser, html):
     assert "复制：model.py" in names and len(set(names)) > 0.8 * len(names)
 
 
-# A title's pieces between which its lines may break, and where they do: the last character of each line but the last.
-BROKEN = """[...document.querySelectorAll('article :is(h1, h2)')].flatMap(title => {
-    const text = document.createTreeWalker(title, NodeFilter.SHOW_TEXT), range = document.createRange(), all = []
-    for (let node; node = text.nextNode();) for (let i = 0; i < node.length; i++) {
-        range.setStart(node, i); range.setEnd(node, i + 1)
-        const box = range.getClientRects()[0]
-        if (box && node.parentElement.className !== 'headerlink') all.push([node.data[i], box.top])
-    }
-    return all.slice(0, -1).filter(([c, top], i) => all[i + 1][1] > top + 9).map(([c]) => [c, title.textContent])
-})"""
-
-
 @pytest.mark.parametrize("page", ["zh-Hans/ch09_training", pytest.param("zh-Hant/ch03_sharding", marks=LONG)])
 def test_a_chinese_title_breaks_at_its_punctuation(browser, html, page):
-    broken = seen(browser, html, page, 390, 844).run(BROKEN)
+    # Where the lines of titles break: the last character of each line but the last, and the title.
+    breaks = """[...document.querySelectorAll('article :is(h1, h2)')].flatMap(title => {
+        const text = document.createTreeWalker(title, NodeFilter.SHOW_TEXT), range = document.createRange(), all = []
+        for (let node; node = text.nextNode();) for (let i = 0; i < node.length; i++) {
+            range.setStart(node, i); range.setEnd(node, i + 1)
+            const box = range.getClientRects()[0]
+            if (box && node.parentElement.className !== 'headerlink') all.push([node.data[i], box.top])
+        }
+        return all.slice(0, -1).filter(([c, top], i) => all[i + 1][1] > top + 9).map(([c]) => [c, title.textContent])
+    })"""
+    broken = seen(browser, html, page, 390, 844).run(breaks)
     assert broken and [where for where in broken if where[0] not in "：，、？；。） " and len(where[1]) < 24] == []
 
 
 def test_a_chinese_quotation_mark_is_as_wide_as_a_character(browser, html):
     seen(browser, html, "zh-Hans/ch03_sharding")
-    width = f"""(text => {{
-        const span = Object.assign(document.createElement('span'), {{textContent: text}})
-        {PROSE}.append(span)
+    width = """(text => {
+        const span = Object.assign(document.createElement('span'), {textContent: text})
+        document.querySelector('article section > p:not(.chapter)').append(span)
         return span.getBoundingClientRect().width / 17
-    }})"""
+    })"""
     if not 0.95 < browser.run(f"{width}('字')") < 1.05:
         pytest.skip("there is no Chinese font on this machine")
     assert browser.run(f"{width}('字“字')") == pytest.approx(3, abs=0.05)

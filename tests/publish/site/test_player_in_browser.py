@@ -95,12 +95,8 @@ def test_who_cannot_see_it_finds_named_controls_and_one_picture(browser, html):
     found = browser.call("Runtime.evaluate", expression=f"document.querySelector('{RING} .player')")
     tree = browser.call("Accessibility.queryAXTree", objectId=found["result"]["objectId"])["nodes"]
     said = [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in tree if not n.get("ignored")]
-    assert [name for role, name in said if role == "button"] == [
-        "To the start",
-        "One step back",
-        "Play",
-        "One step forward",
-    ]
+    buttons = ["To the start", "One step back", "Play", "One step forward"]
+    assert [name for role, name in said if role == "button"] == buttons
     assert [name for role, name in said if role == "slider"] == ["Step"]
     assert ("group", "Steps") in said
     pictures = [name for role, name in said if role in ("image", "img", "SvgRoot") and name]

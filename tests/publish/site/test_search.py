@@ -34,11 +34,6 @@ def script(html, edition: str) -> str:
     return (html / edition / "_static" / index.NAME).read_text("utf-8")
 
 
-def read(html, edition: str) -> dict:
-    text = script(html, edition)
-    return json.loads(text[text.index("{") : text.rindex(";")])
-
-
 def ask(html, edition: str, expression: str):
     """What a JavaScript expression gives; `search` is that of the edition, `found` are the places of a question."""
     found = "const found = (q) => search.find(q).map((row) => window.searchIndex.docs[row.doc][1]);"
@@ -69,9 +64,9 @@ def test_a_page_is_its_sections_and_exercises_each_with_its_own_words():
 
 @each_edition
 def test_every_section_and_exercise_of_every_page_is_in_the_index_and_no_other(html, edition):
-    found = read(html, edition)
-    anchors = {(row[0], row[1]) for row in found["docs"]}
-    assert len(anchors) + len(then_and_now.names()) == len(found["docs"])  # these lead to the section of all of them
+    docs = ask(html, edition, "window.searchIndex.docs")
+    anchors = {(row[0], row[1]) for row in docs}
+    assert len(anchors) + len(then_and_now.names()) == len(docs)  # these lead to the section of all of them
     there = set()
     for name, article in articles(html, edition).items():
         there |= {(name, i) for i in re.findall(r'<section [^>]*\bid="([\w-]+)"', article)}
@@ -81,21 +76,16 @@ def test_every_section_and_exercise_of_every_page_is_in_the_index_and_no_other(h
     assert len(gzip.compress(script(html, edition).encode())) < 350_000
 
 
-def places(html, edition: str, asked: dict[str, str]) -> dict[str, int]:
-    """Where the right section of each query comes among what is found: 0 is first, 99 nowhere."""
-    found = ask(html, edition, f"{json.dumps(list(asked))}.map(found)")
-    return {
-        query: next((n for n, anchor in enumerate(anchors) if anchor in right.split()), 99)
-        for (query, right), anchors in zip(asked.items(), found, strict=True)
-    }
-
-
 @each_edition
 def test_what_readers_ask_is_answered(html, edition):
     asked, later = queries()[edition], queries()[f"later-{edition}"]
-    known = {row[1] for row in read(html, edition)["docs"]}
+    known = {row[1] for row in ask(html, edition, "window.searchIndex.docs")}
     assert len(asked) == 30 and {s for right in asked.values() for s in right.split()} <= known
-    found = places(html, edition, asked | later)
+    rows = ask(html, edition, f"{json.dumps([*(asked | later)])}.map(found)")
+    found = {  # where its right section comes: 0 is first, 99 nowhere
+        query: next((n for n, anchor in enumerate(anchors) if anchor in right.split()), 99)
+        for (query, right), anchors in zip((asked | later).items(), rows, strict=True)
+    }
     late = {q: n for q, n in found.items() if n > 0}
     assert sum(found[q] < 3 for q in asked) >= 0.95 * len(asked), late
     assert sum(found[q] == 0 for q in asked) >= 0.8 * len(asked), late
