@@ -1,7 +1,5 @@
 """What words.toml says of an exercise, in the nearest language; what is half written is left out."""
 
-from pathlib import Path
-
 import pytest
 
 from grader.exercise.lesson_words import ExerciseWords, MistakeWords, exercise_words
@@ -22,20 +20,15 @@ hints.en = "Divide."
 mistakes.whole.name.zh-Hans = "没有分"
 mistakes.other = 3
 """
-DERIVED = '[twice]\ntitle.zh-Hant = "兩倍"\nstatement.zh-Hant = "回傳兩倍。"\n'
 
 
-@pytest.fixture
-def lessons(tmp_path: Path) -> Path:
+def test_the_words_of_an_exercise_with_what_is_derived(tmp_path):
     folder = tmp_path / "ch95_small"
     folder.mkdir()
     (folder / "words.toml").write_text(WORDS, encoding="utf-8")
-    (folder / "words.zh-Hant.toml").write_text(DERIVED, encoding="utf-8")
-    return tmp_path
-
-
-def test_the_words_of_an_exercise_with_what_is_derived(lessons):
-    assert exercise_words(lessons, "ch95_small.twice") == ExerciseWords(
+    derived = '[twice]\ntitle.zh-Hant = "兩倍"\nstatement.zh-Hant = "回傳兩倍。"\n'
+    (folder / "words.zh-Hant.toml").write_text(derived, encoding="utf-8")
+    assert exercise_words(tmp_path, "ch95_small.twice") == ExerciseWords(
         title={"en": "Twice", "zh-Hans": "两倍", "zh-Hant": "兩倍"},
         hints={"en": ["Think.", "Multiply."]},
         mistakes={"twice__squared": MistakeWords({"en": "squared"}, {"en": "Not the square."})},
@@ -43,8 +36,8 @@ def test_the_words_of_an_exercise_with_what_is_derived(lessons):
         statement={"zh-Hant": "回傳兩倍。"},
     )
     mistakes = {"half__whole": MistakeWords({"zh-Hans": "没有分"}, {}), "half__other": MistakeWords({}, {})}
-    assert exercise_words(lessons, "ch95_small.half") == ExerciseWords(mistakes=mistakes)  # half written: left out
-    assert exercise_words(lessons, "ch95_small.thrice") == exercise_words(lessons, "ch96_none.x") == ExerciseWords()
+    assert exercise_words(tmp_path, "ch95_small.half") == ExerciseWords(mistakes=mistakes)  # half written: left out
+    assert exercise_words(tmp_path, "ch95_small.thrice") == exercise_words(tmp_path, "ch96_none.x") == ExerciseWords()
     assert pick({}, "en", "twice") == "twice"
     with pytest.raises(KeyError):
         pick({}, "en")

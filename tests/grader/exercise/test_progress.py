@@ -1,5 +1,6 @@
 """What is noted of a learner's progress stays: with two at once, on a full disk, killed while saving, found torn."""
 
+import fcntl
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import pytest
 from checker_runs import HERE, answer, check
 from learn_answers import silent
 
+from grader import files
 from grader.exercise import progress
 from grader.learn.overview import Course
 from grader.learn.session import Session
@@ -113,10 +115,6 @@ def test_a_torn_record_is_laid_aside_and_said(folder, torn):
 
 
 def test_who_waits_too_long_says_so(folder, monkeypatch):
-    import fcntl
-
-    from grader import files
-
     monkeypatch.setattr(files, "PATIENCE", 0.05)
     held = os.open(folder, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)

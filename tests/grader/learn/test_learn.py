@@ -62,9 +62,9 @@ def test_a_reset_of_a_missing_function_adds_it_and_a_blank_stays(tmp_path):
     assert path.read_bytes() == before and not (tmp_path / ".kept").exists()
 
 
-def course(root, lang="en"):
+def course(root):
     copy_blanks(root / "lessons", root / "answers")
-    return Course(root, lang)
+    return Course(root, "en")
 
 
 def verdict(root, exercise, outcome, message=""):
@@ -80,13 +80,12 @@ def test_n_steps_from_a_right_answer_to_the_next_that_is_not(tmp_path):
     assert c.exercises == ["ch90_one.double", "ch90_one.total", "ch90_one.count_to", "ch91_pair.everybody"]
     assert c.current == "ch90_one.double" and c.following() == "ch90_one.total"
     assert c.step(-1) == "ch91_pair.everybody"
-    c.note(verdict(tmp_path, "ch90_one.double", "right"))
-    c.note(verdict(tmp_path, "ch90_one.total", "right"))
+    for exercise in c.exercises[:2]:
+        c.note(verdict(tmp_path, exercise, "right"))
     assert c.following() == "ch90_one.count_to" and c.solved() == "2 of 4 solved"
-    c.go("ch90_one.count_to")
-    c.note(verdict(tmp_path, "ch90_one.count_to", "right"))
-    c.go("ch91_pair.everybody")
-    c.note(verdict(tmp_path, "ch91_pair.everybody", "right"))
+    for exercise in c.exercises[2:]:
+        c.go(exercise)
+        c.note(verdict(tmp_path, exercise, "right"))
     assert c.following() == "ch90_one.double"
 
 

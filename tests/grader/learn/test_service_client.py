@@ -4,13 +4,12 @@ import asyncio
 import json
 import os
 import sys
-from typing import Any
 
 import pytest
 from still_running import DEADLINE, left_running
 
 from grader.learn.service_client import Client
-from grader.run.service_messages import Ready, Reply
+from grader.run.service_messages import Ready
 from grader.see.wire import encode
 from minipod.processes import json_lines
 
@@ -19,26 +18,16 @@ SAYS = f"import os, time\nprint({READY!r}, flush=True)\n"
 STAYS = "time.sleep(1000)\n"
 
 
-def talk(code: str, lost: bool) -> tuple[list[Reply], list[str]]:
+def talk(code: str, lost: bool):
     """The replies of a process that runs `code`, and its last words; when it is not lost, it is stopped."""
-    replies: list[Reply] = []
-    words: list[str] = []
+    replies, words = [], []
 
     async def main() -> None:
-        heard = asyncio.Event()
-
-        def hear(what: list, said: Any, enough: bool) -> None:
-            what.append(said)
-            if enough:
-                heard.set()
-
-        client = Client(
-            [sys.executable, "-c", code],
-            lambda reply: hear(replies, reply, enough=not lost),
-            lambda said: hear(words, said, enough=True),
-        )
+        client = Client([sys.executable, "-c", code], replies.append, words.append)
         await client.start()
-        await asyncio.wait_for(heard.wait(), DEADLINE)
+        async with asyncio.timeout(DEADLINE):
+            while not (words if lost else replies):
+                await asyncio.sleep(0.01)
         await client.stop()
 
     asyncio.run(main())

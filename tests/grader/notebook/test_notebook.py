@@ -1,6 +1,6 @@
 """`lessons.check` and its like in a kernel: learn's verdicts, and one sentence for each slip."""
 
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -16,66 +16,31 @@ from minipod.processes.environment import clean
 ROOT = Path(__file__).parents[3]
 CHAPTER, NAME = "ch03_sharding", "bytes_per_device"
 LESSON = ROOT / "lessons" / CHAPTER
-BLANK = blank_cells.blank_cell(LESSON / "exercises.py", NAME, "en")
 CHECK = f'lessons.check("{NAME}")'
-HELPER = "import math\nimport jax.numpy as jnp\ndef count(shape):\n    return math.prod(shape)"
-WRONG = f"def {NAME}(shape, dtype, mesh, spec):\n    return count(shape) * jnp.dtype(dtype).itemsize"
 HEAD = f"def {NAME}(shape, dtype, mesh, spec):\n    "
-RAISES = f"{HEAD}n = 1\n    return n / 0"
-ALONE = "import numpy as np\ndef global_sum(mine: np.ndarray) -> float:\n    return float(mine.sum())"
-SOLVED = (ROOT / "solutions" / f"{CHAPTER}.py").read_text("utf-8")
-
-
-@dataclass
-class Ran:
-    """One cell. text: what it printed or gave, as a terminal shows it · kinds: of what it gave · error: if any."""
-
-    text: str = ""
-    kinds: frozenset[str] = frozenset()
-    error: str = ""
-
-
-def run(cells: list[str], folder: Path) -> list[Ran]:
-    """Run all cells, whatever becomes of those before, in a kernel of their own. Raises after ten minutes for one."""
-    import nbformat  # half a second, with the client, for who only collects
-    from nbclient import NotebookClient
-
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    environment = clean(PYTHONPATH=str(ROOT), LANG="en_US.UTF-8")
-    environment |= {"IPYTHONDIR": str(folder / ".ipython"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    client = NotebookClient(notebook, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}})
-    client.execute(env=environment)
-    ran = [Ran() for _ in cells]
-    for one, output in (
-        (one, output) for one, cell in zip(ran, notebook.cells, strict=True) for output in cell.outputs
-    ):
-        if output.output_type == "error":
-            one.error = f"{output.ename}: {output.evalue}"
-        elif output.output_type == "stream":
-            one.text += output.text
-        else:
-            one.text += output.data["text/plain"]
-            one.kinds |= set(output.data)
-    return ran
+WRONG = f"{HEAD}return count(shape) * jnp.dtype(dtype).itemsize"
 
 
 @pytest.mark.parametrize("lang", ["en", *(pytest.param(zh, marks=pytest.mark.long) for zh in LANGUAGES[1:])])
 def test_a_notebook_says_what_learn_says(tmp_path, lang):
+    import nbformat  # half a second, with the client, for who only collects
+    from nbclient import NotebookClient
+
     cells = {
         "begin": f"import lessons\nlessons.begin({lang!r}, {CHAPTER!r}, {blank_cells.digest(LESSON)!r})",
         "early": CHECK,
-        "blank cell": BLANK,
+        "blank cell": blank_cells.blank_cell(LESSON / "exercises.py", NAME, "en"),
         "todo": CHECK,
-        "helper": HELPER,
+        "helper": "import math\nimport jax.numpy as jnp\ndef count(shape):\n    return math.prod(shape)",
         "wrong cell": WRONG,
         "wrong": CHECK,
-        "raises cell": RAISES,
+        "raises cell": f"{HEAD}n = 1\n    return n / 0",
         "raises": CHECK,
         "timed cell": f"%%time\n{WRONG}",
         "timed": CHECK,
-        "solved cell": SOLVED,
+        "solved cell": (ROOT / "solutions" / f"{CHAPTER}.py").read_text("utf-8"),
         "right": CHECK,
-        "pair cell": ALONE,
+        "pair cell": "import numpy as np\ndef global_sum(mine: np.ndarray) -> float:\n    return float(mine.sum())",
         "pair": 'lessons.check("ch10_processes/global_sum")',
         "hints": f'for _ in range(4): print(lessons.hint("{NAME}"), end="|")',
         "solution": f'lessons.solution("{NAME}")',
@@ -94,14 +59,18 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
         "wrong again": WRONG,
         "alive": CHECK,
     }
-    ran = dict(zip(cells, run([*cells.values()], tmp_path), strict=True))
-    assert [(label, r.error.partition(":")[0]) for label, r in ran.items() if r.error] == [
-        ("stopped", "KeyboardInterrupt")
-    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells.values()])
+    where, quiet = {"metadata": {"path": str(tmp_path)}}, {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    environment = clean(PYTHONPATH=str(ROOT), LANG="en_US.UTF-8", IPYTHONDIR=str(tmp_path / ".ipython"), **quiet)
+    NotebookClient(notebook, timeout=600, allow_errors=True, resources=where).execute(env=environment)
+    gave = {label: cell.outputs for label, cell in zip(cells, notebook.cells, strict=True)}
+    errors = [(label, o.ename) for label, outputs in gave.items() for o in outputs if o.output_type == "error"]
+    assert errors == [("stopped", "KeyboardInterrupt")]
+    data = {label: [o.data for o in outputs if "data" in o] for label, outputs in gave.items()}
+    streams = {label: [o.text for o in outputs if "text" in o] for label, outputs in gave.items()}
+    shown = {label: "".join(streams[label] + [d["text/plain"] for d in data[label]]).strip() for label in cells}
     words = lesson_words(LESSON)[NAME]
     head = f"{NAME} · {pick(words.title, lang)}"
-    shown = {label: r.text.strip() for label, r in ran.items()}
-
     assert shown["begin"] == ""
     assert shown["early"] == say("notebook-not-run", lang, name=NAME)
     more = say("notebook-next", lang, name=NAME)
@@ -129,10 +98,8 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
     assert "SIGSEGV" in shown["crashed"] and "2 GiB" in shown["full"].replace("2.0", "2")
     assert shown["alive"].startswith(f"{say('wrong', lang)}  ")
     assert "…" not in shown["right"]  # that it is being checked is said meanwhile, and then taken back
-    assert ran["wrong"].kinds == {"text/plain", "text/html"} and ran["solution"].kinds == {
-        "text/plain",
-        "text/markdown",
-    }
+    assert {*chain(*data["wrong"])} == {"text/plain", "text/html"}
+    assert {*chain(*data["solution"])} == {"text/plain", "text/markdown"}
 
 
 def test_what_a_chapter_writes_and_deletes_is_in_a_folder_of_its_own(tmp_path, monkeypatch):

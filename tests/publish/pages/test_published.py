@@ -9,8 +9,6 @@ from publish import versions
 from publish.pages import published
 from publish.pages.published import Repository
 
-GITHUB = Repository("https://github.com/someone/book")
-
 
 def configured(folder, text):
     (folder / "_config.yml").write_text(text)
@@ -67,7 +65,7 @@ def test_what_is_no_address_is_one_sentence(tmp_path, monkeypatch, name, value, 
 def test_binder_gets_its_python_and_the_package_only_where_it_is_linked(tmp_path):
     published.write_environment(tmp_path, Repository())
     assert list(tmp_path.iterdir()) == []
-    published.write_environment(tmp_path, GITHUB)
+    published.write_environment(tmp_path, Repository("https://github.com/someone/book"))
     lines = (tmp_path / "requirements.txt").read_text().splitlines()
     assert [line.partition("-")[0] for line in lines] == ["./one_program_many_devices", "./minipod"]
     assert (tmp_path / "runtime.txt").read_text() == "python-3.12\n"

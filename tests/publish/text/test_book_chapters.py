@@ -1,4 +1,4 @@
-"""What chapter.toml says comes into the order of the book and the tables; one language is enough to make the book."""
+"""What a chapter says comes into the book's order, its pages, lists and tables; one language is enough to make it."""
 
 import json
 
@@ -59,6 +59,11 @@ def write(folder, name: str, text: str) -> None:
     (folder / name).write_text(text, "utf-8")
 
 
+def filled(folder, name: str) -> str:
+    """A page with its lists and tables."""
+    return lists(folder).fill(folder / name, read(folder, name))
+
+
 def test_a_chapter_comes_into_every_list_and_sync_fills_them_when_it_changes(folder):
     assert state(folder) == ([], [], []) and sync.chapters(folder) == ["index", "first", LESSON]
     line = f"\n- {{doc}}`{LESSON}` · 5\u00a0+\u00a05\u00a0分钟\n\n  小。\n"
@@ -116,6 +121,17 @@ def test_one_language_is_enough_and_the_other_is_named(folder):
     assert line in read(folder, "book/zh-Hans/index.md")
 
 
+def test_an_exercise_is_put_on_the_page_and_filled_from_the_lesson_in_each_language(folder):
+    write(folder, EN, small_book.FRONT + HEAD)
+    assert f"{EN}: has no place for the exercise `twice`" in state(folder)[1][0]
+    assert state(fill(folder)) == ([], [], [])
+    en, zh = read(folder, EN), read(folder, ZH)
+    assert "Exercise 1 · Twice" in en and "Twice `n`." in en and "的两倍" not in en and "return 2 * n" in en
+    assert "练习 1 · 两倍" in zh and "`n` 的两倍。" in zh and "Twice" not in zh and "相加。" in zh
+    derived = read(folder, f"lessons/{LESSON}/words.zh-Hant.toml")
+    assert 'hints.zh-Hant = ["兩倍是什麼？", "相加。", "n + n"]' in derived
+
+
 def test_an_exercise_in_one_language_stands_on_the_other_page_with_a_note(folder):
     replace(folder / BLANKS, "Twice n.\n\n    ", "")
     fill(folder)
@@ -147,13 +163,12 @@ def test_words_of_one_chapter_are_said_in_that_chapter_alone_and_those_that_meas
 def test_what_a_chapter_says_to_instructors_comes_into_their_guide(folder):
     goal = '[teaching]\ngoal.en = "Double."\ngoal.zh-Hans = "加倍。"\nask.en = ["Why?", "How?"]\n'
     write(folder, FACTS, read(folder, FACTS) + goal + 'ask.zh-Hans = ["为什么？"]\nwrong = ["twice.squared"]\n')
-    said = {}
-    for edition in ("en", "zh-Hans"):
-        guide = folder / "book" / edition / "teaching.md"
-        guide.write_text("% lessons\n% end lessons\n", "utf-8")
-        said[edition] = lists(folder).fill(guide, guide.read_text("utf-8"))
-    assert f"- {{doc}}`{LESSON}` (5 minutes to read, 5 to solve)\n  - Double.\n  - Ask: Why? How?\n" in said["en"]
-    assert "  - Expect: squared (*Twice*)\n" in said["en"] and "  - 可以问：为什么？\n" in said["zh-Hans"]
+    guides = ["book/en/teaching.md", "book/zh-Hans/teaching.md"]
+    for guide in guides:
+        write(folder, guide, "% lessons\n% end lessons\n")
+    en, zh = (filled(folder, guide) for guide in guides)
+    assert f"- {{doc}}`{LESSON}` (5 minutes to read, 5 to solve)\n  - Double.\n  - Ask: Why? How?\n" in en
+    assert "  - Expect: squared (*Twice*)\n" in en and "  - 可以问：为什么？\n" in zh
     replace(folder / FACTS, "twice.squared", "twice.cubed")
     assert lists(folder).problems == [f"{FACTS}: wrong: words.toml has no mistake `twice.cubed`"]
 
@@ -195,3 +210,87 @@ def test_a_chapter_that_is_not_filled_in_is_one_sentence(folder):
     (said,) = state(folder)[0]
     assert said.startswith(f"lessons/{LESSON}: 2 places still say “{MARK}”, first {EN}:13: still ")
     assert said.endswith("; a draft has `draft = true` in chapter.toml")
+
+
+ROW = """
+[[elsewhere]]
+here.en = "split"
+here.zh-Hans = "切开"
+torch.en = "`DDP`"
+torch.zh-Hans = "`DDP`"
+torch.source = "https://pytorch.example/ddp"
+words.en = ["DDP", "batch"]
+words.zh-Hans = ["DDP", "批次"]
+"""
+
+
+def with_row(folder, row=ROW):
+    """The row in chapter.toml, and a place for the table on the pages of the chapter and of all rows."""
+    write(folder, FACTS, small_chapter.FACTS + row)
+    for name in (LESSON, "elsewhere"):
+        write(folder, f"book/en/{name}.md", "% elsewhere\n% end elsewhere\n")
+        write(folder, f"book/zh-Hans/{name}.md", "前\n\n% elsewhere\n% end elsewhere\n\n后\n")
+
+
+def test_a_row_is_in_the_table_of_its_chapter_with_its_source(folder):
+    with_row(folder)
+    assert lists(folder).problems == []
+    english = filled(folder, EN)
+    assert "(sec-ch95-elsewhere)=\n## Called elsewhere\n" in english
+    assert "| Here | PyTorch, NCCL |\n|---|---|\n| split | `DDP` [(docs)](https://pytorch.example/ddp) |\n" in english
+    chinese = filled(folder, ZH)
+    assert chinese.startswith("前\n\n% elsewhere\n") and chinese.endswith("\n% end elsewhere\n\n后\n")
+    assert "\n| 切开 | `DDP` [（文档）](https://pytorch.example/ddp) |\n" in chinese
+    # all rows and an index of their words are on one page
+    text = filled(folder, "book/zh-Hans/elsewhere.md")
+    assert f"\n## {{doc}}`{LESSON}`\n" in text and "| 切开 |" in text
+    index = text[text.index("## 索引") :]
+    assert "\n- DDP：{ref}`第 95 章 <sec-ch95-elsewhere>`\n- 批次：{ref}`第" in index
+
+
+def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column_and_a_paper_is_called_so(folder):
+    with_row(folder, ROW + ROW.replace("torch.", "megatron.").replace("DDP", "ZeRO"))
+    text = filled(folder, EN)
+    assert "| Here | PyTorch, NCCL | Megatron, DeepSpeed |\n|---|---|---|\n" in text
+    assert "/ddp) | — |\n| split | — | `ZeRO` [" in text
+    with_row(
+        folder, ROW.replace("\ntorch.", "\npaper.").replace("https://pytorch.example/ddp", "https://arxiv.org/abs/1")
+    )
+    row = "| split | `DDP` [(paper)](https://arxiv.org/abs/1) |"
+    assert f"| Here | Papers |\n|---|---|\n{row}" in filled(folder, EN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('here.zh-Hans = "切开"\n', "", "here.zh-Hans is missing: write it"),
+        ('torch.en = "`DDP`"\n', "", "torch.en is missing: write it"),
+        ('words.en = ["DDP", "batch"]\n', "", "words.en is missing: write it"),
+        ("words.en", "word.en", "`word` is not a known key: choose from here, torch, megatron, paper and words"),
+        ("torch.source", "torch.link", "torch: `link` is not a known key: choose from en, zh-Hans and source"),
+        ("https://", "", "torch.source is missing: give the address of a page"),
+    ],
+)  # fmt: skip
+def test_what_a_row_lacks_is_named(folder, old, new, sentence):
+    assert old in ROW
+    with_row(folder, ROW.replace(old, new, 1))
+    (told, *_) = lists(folder).problems
+    assert told.startswith(f"{FACTS}: [[elsewhere]] 1: {sentence}")
+
+
+def test_a_page_without_a_place_for_the_table_is_named_and_another_word_makes_it_stale(folder):
+    with_row(folder)
+    assert (
+        f"{LESSON}.md: the table of names in other systems is not what lessons/*/chapter.toml say"
+        in state(folder)[1][0]
+    )
+    write(folder, EN, "(sec-small)=\n# Small\n")
+    needs = "^the table of names in other systems needs a line `% elsewhere` and a line `% end else"
+    with pytest.raises(ValueError, match=needs):
+        filled(folder, EN)
+
+
+def test_a_caption_of_a_cell_that_is_not_there_is_named(folder):
+    with_row(folder, '\n[[figures]]\ncell = "gone"\nen = "A"\nzh-Hans = "甲"\n')
+    said = "[[figures]] has a caption for `gone`, but demo.py in this folder has no such cell"
+    assert lists(folder).problems == [f"{FACTS}: {said}"]

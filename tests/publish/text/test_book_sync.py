@@ -5,7 +5,6 @@ import small_book
 from small_book import edit, replace
 
 from publish import addresses, sync
-from publish.page import read_page
 
 
 def filled(folder):
@@ -85,24 +84,6 @@ def test_editions_must_have_the_same_labels_cells_and_tags(folder, old, new, sai
     edit(folder, "first", (old, new), editions=("zh-Hans",))
     (problem,) = sync.check(folder).problems
     assert all(words in problem for words in said)
-
-
-def test_an_exercise_is_put_on_the_page_and_filled_from_the_lesson_in_each_language(folder):
-    lesson = folder / "lessons/first"
-    docstring = '    """Double x.\n\n    把 x 加倍。\n    """\n'
-    function = f"def twice(x):\n{docstring}    # TODO: double it.\n    raise NotImplementedError\n"
-    (lesson / "exercises.py").write_text(function, "utf-8")
-    (folder / "solutions").mkdir()
-    (folder / "solutions/first.py").write_text("def twice(x):\n    return 2 * x\n")
-    titles, hints = 'title.en = "Twice"\ntitle.zh-Hans = "两倍"', 'hints.en = ["Add."]\nhints.zh-Hans = ["相加。"]'
-    (lesson / "words.toml").write_text(f"[twice]\n{titles}\n{hints}\n", "utf-8")
-    stale = sync.check(folder).stale[folder / "book/en/first.md"][1]
-    assert "book/en/first.md: has no place for the exercise `twice`" in stale
-    assert filled(folder).problems == []
-    en, zh = (read_page(folder / "book" / e / "first.md").text for e in ("en", "zh-Hans"))
-    assert "Exercise 1 · Twice" in en and "Double `x`." in en and "把" not in en and "return 2 * x" in en
-    assert "练习 1 · 两倍" in zh and "把 `x` 加倍。" in zh and "Double" not in zh and "相加。" in zh
-    assert 'hints.zh-Hant = ["相加。"]' in (lesson / "words.zh-Hant.toml").read_text("utf-8")
 
 
 def test_the_tool_says_what_is_wrong_and_fails(tmp_path, monkeypatch, capsys):

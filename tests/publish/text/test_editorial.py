@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from publish.page import ROOT
+from publish.page import EDITIONS, ROOT
 from publish.pages import beside_editions, editorial
 
 BASE = "https://host.invalid/book"
@@ -16,16 +16,6 @@ BASE = "https://host.invalid/book"
 def published(monkeypatch):
     monkeypatch.setattr(editorial, "address", lambda: BASE)
     monkeypatch.setattr(beside_editions, "address", lambda: BASE)
-
-
-@pytest.fixture
-def three_editions(tmp_path):
-    for edition in ("en", "zh-Hans", "zh-Hant"):
-        (tmp_path / edition).mkdir()
-        for page in ("index", "ch03_sharding", "search", "genindex"):
-            (tmp_path / edition / f"{page}.html").touch()
-    (tmp_path / "en" / "extra.html").touch()
-    return tmp_path
 
 
 def test_a_description_is_whole_sentences():
@@ -62,36 +52,36 @@ def test_the_day_is_that_of_the_last_commit(tmp_path):
         env |= {"GIT_AUTHOR_DATE": f"{day}T12:00:00", "GIT_COMMITTER_DATE": f"{day}T12:00:00", "HOME": str(tmp_path)}
         subprocess.run(["/usr/bin/env", "git", *words], cwd=tmp_path, env=env, check=True, capture_output=True)
 
-    editorial.days.cache_clear()
-    assert editorial.days(tmp_path) == {}  # no history
-    editorial.days.cache_clear()
+    days = editorial.days.__wrapped__  # asks anew each time
+    assert days(tmp_path) == {}  # no history
     git("init")
     (tmp_path / "book" / "en").mkdir(parents=True)
     for name, day in (("a.md", "2026-01-02"), ("b.md", "2026-03-04")):
         (tmp_path / "book" / "en" / name).write_text(day)
         git("add", ".")
         git("commit", "-m", name, day=day)
-    assert editorial.days(tmp_path) == {"book/en/a.md": "2026-01-02", "book/en/b.md": "2026-03-04"}
-    editorial.days.cache_clear()
+    assert days(tmp_path) == {"book/en/a.md": "2026-01-02", "book/en/b.md": "2026-03-04"}
 
 
-def test_the_sitemap_has_each_page_with_its_other_editions(published, three_editions, monkeypatch):
-    beside_editions.write_for_search_engines(three_editions)
-    root = ElementTree.parse(three_editions / "sitemap.xml").getroot()
+def test_the_sitemap_has_each_page_with_its_other_editions(published, tmp_path, monkeypatch):
+    for edition in EDITIONS:
+        (tmp_path / edition).mkdir()
+        for page in ("index", "ch03_sharding", "search", "genindex"):
+            (tmp_path / edition / f"{page}.html").touch()
+    (tmp_path / "en" / "extra.html").touch()
+    beside_editions.write_for_search_engines(tmp_path)
+    root = ElementTree.parse(tmp_path / "sitemap.xml").getroot()
     urls = {entry.findtext(f"{{{beside_editions.SITEMAP}}}loc"): entry for entry in root}
-    assert set(urls) == {f"{BASE}/en/extra.html"} | {
-        f"{BASE}/{e}/{p}.html" for e in ("en", "zh-Hans", "zh-Hant") for p in ("index", "ch03_sharding")
-    }
+    both = {f"{BASE}/{e}/{p}.html" for e in EDITIONS for p in ("index", "ch03_sharding")}
+    assert set(urls) == both | {f"{BASE}/en/extra.html"}
     alternates = urls[f"{BASE}/zh-Hant/index.html"].iter(f"{{{beside_editions.XHTML}}}link")
     others = {link.get("hreflang"): link.get("href") for link in alternates}
-    assert others == {
-        e: f"{BASE}/{e.replace('x-default', 'en')}/index.html" for e in ("en", "zh-Hans", "zh-Hant", "x-default")
-    }
-    links = re.findall(r'href="([^"]+)"', (three_editions / "404.html").read_text("utf-8"))
-    assert links == [f"{BASE}/{e}/index.html" for e in ("en", "zh-Hans", "zh-Hant")]
+    assert others == {e: f"{BASE}/{e}/index.html" for e in EDITIONS} | {"x-default": f"{BASE}/en/index.html"}
+    links = re.findall(r'href="([^"]+)"', (tmp_path / "404.html").read_text("utf-8"))
+    assert links == [f"{BASE}/{e}/index.html" for e in EDITIONS]
     monkeypatch.setattr(beside_editions, "address", str)  # without an address there is neither
-    beside_editions.write_for_search_engines(three_editions)
-    assert not (three_editions / "404.html").exists() and not (three_editions / "sitemap.xml").exists()
+    beside_editions.write_for_search_engines(tmp_path)
+    assert not (tmp_path / "404.html").exists() and not (tmp_path / "sitemap.xml").exists()
 
 
 def test_every_page_has_a_paragraph_that_describes_it():

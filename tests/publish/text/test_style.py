@@ -4,11 +4,6 @@ from publish.page import ROOT
 from publish.text import style
 from publish.text.chinese_texts import sentences, texts
 
-
-def told(text: str) -> list[str]:
-    return [found.kind for found in style.in_text("page.md", text)]
-
-
 SENTENCES = [  # the rule, what it tells, and what it does not
     ("和 as a sum", "JAX 问你和应该放在哪里。", "JAX 问你：求和结果应该放在哪里。"),
     ("和 as a sum", "前两个和在设备 06 上。", "前两个列和在设备 06 上。"),
@@ -42,7 +37,8 @@ SENTENCES = [  # the rule, what it tells, and what it does not
 
 def test_a_sentence_that_should_be_written_otherwise_is_told():
     for kind, wrong, right in SENTENCES:
-        assert told(wrong) == [kind] and told(right) == [], (wrong, right)
+        assert [found.kind for found in style.in_text("page.md", wrong)] == [kind], wrong
+        assert list(style.in_text("page.md", right)) == [], right
 
 
 ENGLISH = [  # the rule, what it tells, and what it does not
