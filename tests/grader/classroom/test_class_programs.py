@@ -150,11 +150,13 @@ def test_work_is_counted_in_a_room_too(tmp_path, kind):
 def test_no_function_that_is_an_argument_holds_data():
     """What it knows, an answer can read: such an argument has to be an `Asked`, which stays outside."""
     catalogue, told = Catalogue(ROOT / "lessons"), set()
-    alone = [spec for spec in map(catalogue.spec, catalogue.exercises) if spec.processes == 1]
-    for exercise, x in ((spec.exercise, x) for spec in alone for args in draw(spec, 1)[1] for x in args):
-        if callable(x) and not isinstance(x, jax.sharding.Mesh):
+    specs = [catalogue.spec(name) for name in catalogue.exercises]
+    for spec in (spec for spec in specs if spec.processes == 1):
+        for x in (x for args in draw(spec, 1)[1] for x in args):
             held = [cell.cell_contents for cell in getattr(x, "__closure__", None) or ()]
+            if not callable(x) or isinstance(x, jax.sharding.Mesh):
+                continue
             held += [*(getattr(x, "__defaults__", None) or ()), *getattr(x, "__dict__", {}).values()]
             if any(not callable(h) and not isinstance(h, (int, str)) for h in held):
-                told.add(f"{exercise} {x.__name__} {type(x).__name__}")
+                told.add(f"{spec.exercise} {x.__name__} {type(x).__name__}")
     assert told == {"ch15_pods.make_it_fit plan Asked", "ch24_your_program.first_bad bill Asked"}
