@@ -31,12 +31,12 @@ def double(x):
         return 2 * x
 """
 FILL = """
+import pathlib
 def double(x):
     for folder in ("/tmp", "/dev/shm"):
         try:
             for n in range(400):
-                with open(f"{folder}/{n}", "wb") as file:
-                    file.write(bytes(4 << 20))
+                pathlib.Path(folder, str(n)).write_bytes(bytes(4 << 20))
         except OSError:
             continue
         return None
@@ -55,12 +55,10 @@ def double(x):
         print("x" * 10_000_000)
 """
 KILL = """
-import os, signal
+import contextlib, os, signal
 def double(x):
-    try:
+    with contextlib.suppress(OSError):
         os.kill(os.getppid(), signal.SIGKILL)
-    except OSError:
-        pass
     return 2 * x
 """
 EXIT = "import os\ndef double(x):\n    os._exit(0)\n"
@@ -70,33 +68,18 @@ def spy(secrets, targets):
     """A submission that is right only where it can neither read `secrets` nor write to `targets`, nor get out."""
     return f"""
 import os, socket
+def works(attempt):
+    try:
+        return attempt() != ""
+    except OSError as refused:
+        return isinstance(refused, TimeoutError)  # by nobody: it is on its way
 def double(x):
-    for path in {list(map(str, secrets))!r}:
-        try:
-            if open(path).read():
-                return None
-        except OSError:
-            pass
-    for path in {list(map(str, targets))!r}:
-        try:
-            open(path, "a").write("# spy")
-            return None
-        except OSError:
-            pass
-    try:
-        os.memfd_create("x")  # no memory that is not counted
-        return None
-    except OSError:
-        pass
-    try:
-        socket.create_connection(("192.0.2.1", 80), timeout=1)
-        return None
-    except TimeoutError:
-        return None
-    except OSError:
-        pass
+    attempts = [lambda path=path: open(path).read() for path in {list(map(str, secrets))!r}]
+    attempts += [lambda path=path: open(path, "a").write("# spy") for path in {list(map(str, targets))!r}]
+    attempts += [lambda: os.memfd_create("x")]  # no memory that is not counted
+    attempts += [lambda: socket.create_connection(("192.0.2.1", 80), timeout=1)]
     pids = [name for name in os.listdir("/proc") if name.isdigit()]
-    return 2 * x if len(pids) < 10 and "SECRET" not in os.environ else None
+    return 2 * x if not any(map(works, attempts)) and len(pids) < 10 and "SECRET" not in os.environ else None
 """
 
 

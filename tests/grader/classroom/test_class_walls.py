@@ -133,15 +133,11 @@ def test_stopping_it_leaves_the_last_whole_report(tmp_path, number):
     hand_in(folder, "ada", ch90_one="import time\ndef count_to(n):\n    time.sleep(1000)\n")
     (tmp_path / "class-report").mkdir()
     (tmp_path / "class-report/class.html").write_text("whole")
-    command, pipe = command_for(folder, root, kind=isolation.available()[0]), subprocess.PIPE
-    process = subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
-    family = psutil.Process(process.pid)
-
-    def has_room() -> bool:  # of its own: another run may have some
-        its = [child.cmdline() for child in family.children(recursive=True)]
-        return any("grader.classroom.sandbox.sandbox_child" in line for line in its)
-
-    assert until(has_room)
+    command = command_for(folder, root, kind=isolation.available()[0])
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    family, room = psutil.Process(process.pid), "grader.classroom.sandbox.sandbox_child"
+    # of its own: another run may have some
+    assert until(lambda: any(room in child.cmdline() for child in family.children(recursive=True)))
     time.sleep(1)
     process.send_signal(number)
     _, said = process.communicate(timeout=600)

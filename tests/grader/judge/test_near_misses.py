@@ -41,8 +41,6 @@ SAME_SHAPE = {
     "some": mixed(E, [0, 1, 2, 4, 5, 7, 8, 9, 11, 12, 14, 15]),
 }
 EXPECTED = {"function-missing": E / 5}
-
-
 SHAPES = {
     "reshaped": (E.reshape(4, 20), E),
     "one-too-many": (E[:, None], E),
@@ -54,8 +52,6 @@ SHAPES = {
     "flat": (RNG.normal(size=80).astype(np.float32), E),
     "dtype": (E.astype(np.float64), E),
 }
-
-
 DICT = {"w": 1.5, "b": 2.5, "c": 4.0}
 KINDS = {
     "kind": ([1, 2], (1, 2)),
@@ -130,12 +126,9 @@ def test_a_long_list_of_ids_is_cut():
 def test_what_every_call_gives_alike_was_kept_from_the_first():
     assert of_values([400, 400, 400], [400, 96, 160]) == Message("kept")
     assert of_values([[4, 2, 5]] * 3, [[4, 2, 5], [2, 6, 9], [1, 1, 0]]) == Message("kept")
-    kept = [
-        ([4, 4, 4], [4, 8, 3]),
-        ([400, 400], [400, 96]),
-        ([96, 96, 96], [400, 96, 160]),
-    ]  # small, too few, not first
-    assert all(of_values(got, right) != Message("kept") for got, right in kept)
+    # small, too few, not first
+    for got, right in ([4, 4, 4], [4, 8, 3]), ([400, 400], [400, 96]), ([96, 96, 96], [400, 96, 160]):
+        assert of_values(got, right) != Message("kept")
 
 
 def test_what_holds_for_every_input_comes_first():
@@ -146,9 +139,8 @@ def test_what_holds_for_every_input_comes_first():
     assert both and both.key == "reversed"
     # and what holds for one alone is not said
     assert of_values([first * 3, mixed(second, [])], [first, second]) is None
-    assert of_values([E.astype(float) * 1.00004], [E.astype(float)]) == Message(
-        "times", {"c": "1.00004"}
-    )  # not 1 times
+    wide = E.astype(float)
+    assert of_values([wide * 1.00004], [wide]) == Message("times", {"c": "1.00004"})  # not 1 times
     # a mean for a sum: one factor in each case, 1/16 here and 1/8 there, is not a factor of each part
     assert of_values([E / 16, E[:8] / 8], [E, E[:8]]) == Message("times", {"c": "1/16"})
 

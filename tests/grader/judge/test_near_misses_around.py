@@ -29,8 +29,6 @@ PLACES = {
     "fewer-pieces": (rows(E, GRID, ("x",)), rows(E, GRID, (("x", "y"),))),
     "more-pieces": (rows(E, GRID, (("x", "y"),)), rows(E, GRID, ("y",))),
 }
-
-
 PRINTED = {
     ("mean 3.2512\n", "mean 3.25\n"): "printed-digits",
     ("loss 1.24e-05\n", "loss: 1.2e-05\n"): "printed-digits",
@@ -64,15 +62,11 @@ BUDGETS = {  # the answer's bill, the solution's, the collectives and bytes that
 
 
 def of_bills(bill, solution, ops, most):
-    mine, right = (
-        case(
-            rows(E),
-            traffic=Traffic(tuple(Transfer(*t) for t in sent), sum(n * times for _, n, times in sent)),
-            budget=Budget(ops, most),
-        )
-        for sent in (bill, solution)
-    )
-    return diagnosis([[mine]], [[right]])
+    def sends(transfers):
+        traffic = Traffic(tuple(Transfer(*t) for t in transfers), sum(n * times for _, n, times in transfers))
+        return [[case(rows(E), traffic=traffic, budget=Budget(ops, most))]]
+
+    return diagnosis(sends(bill), sends(solution))
 
 
 def test_what_costs_too_much_and_of_collectives_only_what_is_so():
@@ -104,11 +98,10 @@ def test_what_ended_before_there_was_a_value():
     assert of("crashed", signal="SIGABRT", processes=2) == Message("crashed-together")
 
 
-def of(got, expected):
-    return diagnosis([[case(got)]], [[case(expected)]])
-
-
 def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
+    def of(got, expected):
+        return of_values([got], [expected])
+
     assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != Message("names-swapped", {"keys": ("0", "1")})
     assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == Message("names-swapped", {"keys": ("0", "1")})
     wide = of((E.astype(np.float64), E > 0), (E, E > 0))
@@ -185,7 +178,6 @@ def _check(check):
         return [(jax.numpy.asarray(rng.normal(size=n).astype(np.float32)),) for n in (8, 16)]
     check(cases, on_device=True)
 """
-BODIES = "raise NotImplementedError", "return 2 * x"
 LEFT = {
     "right": "def right(x):\n    return x + x",
     "shown": "def shown(x):\n    print(x)\n    assert x.addressable_shards\n    return x + x",
@@ -199,7 +191,8 @@ LEFT = {
 
 def test_a_learner_reads_it(tmp_path):
     root = project(tmp_path)
-    blanks, solved = ("".join(f"def {n}(x):\n    {b}\n\n\n" for n in LEFT) for b in BODIES)
+    solved = "".join(f"def {n}(x):\n    return 2 * x\n\n\n" for n in LEFT)
+    blanks = solved.replace("return 2 * x", "raise NotImplementedError")
     tests = "".join(f"\ndef test_{n}(check):\n    _check(check)\n" for n in LEFT)
     lesson(root, "ch96_left", blanks, solved, TRACED + tests)
     answer(root, "ch90_one", NEARLY)

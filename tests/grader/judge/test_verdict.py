@@ -58,8 +58,8 @@ def alone(case, right, work=True):
     return judged([case], [right], work=work)
 
 
-def computes(flops):
-    return Observation((), Int(1), traffic=Traffic((), None, flops=flops))
+def computes(flops, moved=None):
+    return Observation((), Int(1), traffic=Traffic((), None, flops=flops, moved=moved))
 
 
 def test_half_as_much_again_is_allowed_and_no_more_and_only_where_it_is_asked_for():
@@ -72,13 +72,10 @@ def test_half_as_much_again_is_allowed_and_no_more_and_only_where_it_is_asked_fo
 
 
 def test_without_products_what_a_device_reads_and_writes_counts():
-    def moves(count, flops=0):
-        return Observation((), Int(1), traffic=Traffic((), None, flops=flops, moved=count))
-
     outcomes = {100: "right", 400: "right", 401: "wrong", None: "right"}
-    assert {count: alone(moves(count), moves(100)).outcome for count in outcomes} == outcomes
-    assert alone(moves(401, flops=1), moves(100, flops=1)).outcome == "right"  # its products count
-    because = alone(moves(800), moves(100)).because
+    assert {count: alone(computes(0, count), computes(0, 100)).outcome for count in outcomes} == outcomes
+    assert alone(computes(1, 401), computes(1, 100)).outcome == "right"  # its products count
+    because = alone(computes(0, 800), computes(0, 100)).because
     assert "8.0 times as much as it needs to: 800 bytes" in say(because.key, "en", **because.values)
     assert "8.0 倍" in say(because.key, "zh-Hans", **because.values)
 
@@ -114,8 +111,7 @@ def test_copies_that_differ_by_more_than_rounding_are_wrong_before_anything_else
     right = Observation((), Array("float32", (2,), **about))
     for second, outcome in ((2.000001, "right"), (2.5, "wrong")):
         held = shard(0, whole, 1.0, 2.0), shard(1, whole, 1.0, second)
-        drifted = Observation((), Array("float32", (2,), copies=held, **about))
-        verdict = alone(drifted, right)
+        verdict = alone(Observation((), Array("float32", (2,), copies=held, **about)), right)
         assert verdict.outcome == outcome
     text = explain(spec_of(), verdict, 20.0, 2.0, "en")
     assert "at [1], device 0 holds 2 and device 1 holds 2.5" in text
@@ -145,15 +141,12 @@ def test_of_an_array_over_several_processes_exactly_the_blocks_of_the_solution_a
     one, two, all_of_it = ((0, 1),), ((1, 2),), ((0, 2),)
     about = {"jax": True, "partial": True, "placement": Placement(4, False, ((0, one), (1, two)))}
     held = [shard(0, one, 1.0)[1], shard(1, two, 2.0)[1]]
-    right = Observation((), Array("float32", (4,), blocks=tuple(held), **about))
     whole = shard(0, all_of_it, 1.0, 2.0)[1]
-    for blocks, outcome in (
-        (held, "right"),
-        (held[::-1], "right"),
-        (held[:1], "wrong"),
-        ([], "wrong"),
-        ([*held, whole], "wrong"),
-        ([whole], "wrong"),
-    ):
-        other = Observation((), Array("float32", (4,), blocks=tuple(blocks), **about))
-        assert alone(other, right).outcome == outcome, blocks
+
+    def outcome(blocks):
+        right, other = (Observation((), Array("float32", (4,), blocks=tuple(x), **about)) for x in (held, blocks))
+        return alone(other, right).outcome
+
+    assert outcome(held) == outcome(held[::-1]) == "right"
+    for blocks in (held[:1], [], [*held, whole], [whole]):
+        assert outcome(blocks) == "wrong", blocks

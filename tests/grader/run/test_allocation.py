@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from checker_runs import answer, project
+from checker_runs import answer
 from launchers import NO_MPI, ROOT, clean
 
 from publish.recorders import slurm
@@ -35,14 +35,8 @@ PYTEST += ["--color=no", "-v"]
 MPIRUN = ["mpirun", "--oversubscribe", "--timeout", "240", *["--allow-run-as-root"] * (os.geteuid() == 0), "-n", "2"]
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return project(tmp_path / "lessons-here")
-
-
 def run(command: list[str], root: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    texts = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
-    return subprocess.run(command, cwd=root, env=clean(**env), **texts)
+    return subprocess.run(command, cwd=root, env=clean(**env), capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 @pytest.mark.long

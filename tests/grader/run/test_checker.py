@@ -171,11 +171,9 @@ def test_a_bad_option_value_is_one_sentence(root, monkeypatch, given, sentence):
         assert checked.code == 4 and f"ERROR: {sentence}" in checked.text and "Traceback" not in checked.text
 
 
-CLUSTER = ("-m", "minipod", "run", "-n", "2", "-d", "4", "--limit", "300", "-m", "pytest")
-
-
 def test_in_a_cluster_the_two_process_exercise_uses_it_and_process_0_reports(root):
-    right = check(root, "--solutions", "-k", "everybody or count_to", launch=CLUSTER)
+    cluster = ("-m", "minipod", "run", "-n", "2", "-d", "4", "--limit", "300", "-m", "pytest")
+    right = check(root, "--solutions", "-k", "everybody or count_to", launch=cluster)
     assert (right.code, list(outcomes(right).values())) == (0, ["right", "right"]), right.text
     assert right.text.count("exercises checked here: 2 of 2 solved") == 1
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,8 @@ from bad_answers import BAD, BLANK, ENDS, FAULTY, FILES, GOOD, PAIRS, TOP, WILD
 from checker_runs import TESTS, answer, check, lesson, project
 from still_running import DEADLINE, left_running, until
 
-SAID = (
-    "The reference solution failed on this machine ({}). "
-    "Try again when the machine is less busy, or run `minipod doctor`."
-)
+FAILED = "The reference solution failed on this machine ("
+AGAIN = "). Try again when the machine is less busy, or run `minipod doctor`."
 LAST = (
     "import os, sys, time\n\ndef only(x):\n    print('the last words\\n@  0x7f', file=sys.stderr, flush=True)\n    {}\n"
 )
@@ -59,18 +58,7 @@ def bad(tmp_path_factory):
     return root
 
 
-def expected() -> dict[str, tuple[str, ...]]:
-    """Each exercise's outcome, and what its message holds."""
-    of = {f"ch95_bad.{name}": tuple(said) for name, (_, *said) in BAD.items()}
-    of |= {f"ch96_{name}.only": tuple(said) for name, (_, *said) in FILES.items()}
-    before, after = SAID.split("{}")
-    of |= {f"ch97_ends{n}.only": ("broken", before + words, after) for n, words in enumerate(ENDS.values())}
-    return of | {
-        f"ch98_faulty{n}.only": ("broken", "Something is wrong with the exercise itself") for n in range(len(FAULTY))
-    }
-
-
-def passes(root: Path, wanted: dict[str, tuple[str, ...]], lessons: list[str], limit: int = 4) -> None:
+def passes(root: Path, wanted: dict[str, Iterable[str]], lessons: list[str], limit: int = 4) -> None:
     """Each exercise has its outcome and words in one run of pytest, and nothing is left running."""
     marker = f"checker-{os.getpid()}-{lessons[0]}"
 
@@ -95,17 +83,18 @@ def passes(root: Path, wanted: dict[str, tuple[str, ...]], lessons: list[str], l
 
 
 def test_each_gets_its_sentence_and_nothing_is_left(bad):
-    passes(bad, expected(), [path.name for path in (bad / "lessons").glob("ch9[5678]*")])
+    wanted = {f"ch95_bad.{name}": said for name, (_, *said) in BAD.items()}
+    wanted |= {f"ch96_{name}.only": said for name, (_, *said) in FILES.items()}
+    wanted |= {f"ch97_ends{n}.only": ["broken", FAILED + words, AGAIN] for n, words in enumerate(ENDS.values())}
+    faulty = ["broken", "Something is wrong with the exercise itself"]
+    wanted |= {f"ch98_faulty{n}.only": faulty for n in range(len(FAULTY))}
+    passes(bad, wanted, [path.name for path in (bad / "lessons").glob("ch9[5678]*")])
 
 
 @pytest.mark.long
-def test_whatever_an_answer_does_to_its_process_the_others_are_checked(bad):
-    passes(bad, {f"ch94_wild.{name}": tuple(said) for name, (_, *said) in WILD.items()}, ["ch94_wild"])
-
-
-@pytest.mark.long
-def test_whatever_one_of_two_processes_does_the_others_are_checked(bad):
-    passes(bad, {f"ch93_pairs.{name}": tuple(said) for name, (_, *said) in PAIRS.items()}, ["ch93_pairs"], limit=8)
+@pytest.mark.parametrize(("lesson", "table", "limit"), [("ch94_wild", WILD, 4), ("ch93_pairs", PAIRS, 8)])
+def test_whatever_an_answer_or_one_of_two_processes_does_the_others_are_checked(bad, lesson, table, limit):
+    passes(bad, {f"{lesson}.{name}": said for name, (_, *said) in table.items()}, [lesson], limit)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])

@@ -20,7 +20,6 @@ BENT = {
     "JAX_PLATFORMS": "cuda",
     "http_proxy": "http://127.0.0.1:9",
 }
-NAMES = ("XLA_FLAGS", "JAX_DISABLE_JIT", "JAX_ENABLE_X64", "JAX_PLATFORMS")
 
 
 def test_settings_of_jax_change_no_verdict_and_are_named(root):
@@ -29,7 +28,7 @@ def test_settings_of_jax_change_no_verdict_and_are_named(root):
     (line,) = [
         line for line in checked.text.splitlines() if line.startswith("environment variables that the checks ignore: ")
     ]
-    assert all(name in line for name in NAMES) and "proxy" not in line
+    assert [name for name in BENT if name not in line] == ["http_proxy"]
 
 
 @pytest.mark.long
@@ -39,9 +38,8 @@ def test_a_class_is_checked_without_them(root):
     command = [sys.executable, "-m", "grader.classroom.class_command", "submissions", "--root", ".", "--lang", "en"]
     env = os.environ | BENT | {"PYTHONPATH": str(HERE.parent)}
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=300)
-    assert "environment variables that the checks ignore: " in done.stdout and "right answers: 3 of 3" in done.stdout, (
-        done
-    )
+    assert "environment variables that the checks ignore: " in done.stdout, done
+    assert "right answers: 3 of 3" in done.stdout
 
 
 @pytest.mark.parametrize("lang", ["en", "zh-Hans", "zh-Hant"])

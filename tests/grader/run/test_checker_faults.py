@@ -26,9 +26,8 @@ def seen(*values, oracle=True):
 
 
 def judged(answer, *right):
-    check = Check(
-        SPEC, Settings(Path("answers"), 0), Verdict(SPEC.exercise, ""), CachedResults([received(seen(*right))])
-    )
+    cached = CachedResults([received(seen(*right))])
+    check = Check(SPEC, Settings(Path("answers"), 0), Verdict(SPEC.exercise, ""), cached)
     verdict = checking.conclude(check, [received(answer)])
     return verdict.outcome, verdict.reason, checking.in_words(check, "en")
 

@@ -5,10 +5,13 @@ import subprocess
 import sys
 
 import pytest
-from checker_runs import HERE, answer, project
+from checker_runs import HERE, answer
 
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && cd "$1" && shift && exec "$@"'
 UNSHARE = ["unshare", *([] if os.getuid() == 0 else ["--map-root-user"]), "--mount", "sh", "-c", READ_ONLY]
+
+
+NOT_COPIED = "the exercises could not be copied to answers/ (Read-only file system)"
 
 
 def read_only(folder, root, *command):
@@ -25,9 +28,8 @@ def read_only(folder, root, *command):
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(root):
     """A project in which a warning is an error, as in the real one."""
-    root = project(tmp_path / "project")
     (root / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     return root
 
@@ -35,16 +37,14 @@ def root(tmp_path):
 def test_without_answers_one_sentence_says_what_cannot_be_written(root):
     code, said = read_only(root, root, "-m", "pytest", "lessons/")
     assert code == 4
-    assert said.strip() == "ERROR: the exercises could not be copied to answers/ (Read-only file system): " + (
-        "make sure that it is a writable folder"
-    )
+    assert said.strip() == f"ERROR: {NOT_COPIED}: make sure that it is a writable folder"
 
 
 def test_what_is_missing_in_the_answers_is_said_and_the_rest_is_checked(root):
     answer(root, "ch90_one", "def double(x):\n    return 2 * x\n")
     code, said = read_only(root, root, "-m", "pytest", "lessons/")
     assert code == 1 and "1 of 4 solved" in said, said
-    assert "the exercises could not be copied to answers/ (Read-only file system)" in said
+    assert NOT_COPIED in said
     assert "answers/ch90_one.py lacks total, count_to, and nothing could be added to it (Read-only file sys" in said
     assert "answers/ch91_pair.py does not exist" in said and "Traceback" not in said
 

@@ -22,48 +22,32 @@ NAN = float("nan")
 
 
 def test_these_are_the_same_and_these_differ_and_it_is_said_in_what():
-    same = [
-        (np.int64(4), 4),
-        (np.array(4), 4),
-        (jnp.int32(4), 4),
-        (1.0 + 1e-7, 1.0),
-        (NAN, NAN),
-        ((1, "a", [2.0]), (1, "a", [2.0])),
-        ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
-        ({3, 1}, {1, 3}),
-        (P(("x",), None), P("x", None)),
-        (jnp.float32, np.dtype("float32")),
-        (np.ones(3, np.float32), jnp.ones(3)),
-        (jnp.ones(3) * (1 + 1e-6), jnp.ones(3)),
-        (jnp.array([1e6, 1e-3]), jnp.array([1e6, 0.0])),
-        (jnp.ones(3, "bfloat16") * 1.01, jnp.ones(3, "bfloat16")),
-        (jax.random.key(1), jax.random.key(1)),
-        (jnp.zeros((0, 3)), jnp.zeros((0, 3))),
-    ]
-    other = [
-        (5, 4, "equal"),
-        (True, 1, "type"),
-        ("4", 4, "type"),
-        (None, jnp.ones(2), "type"),
-        (2.0, jnp.float32(2), "type"),
-        ([1], (1,), "type"),
-        ({"a": 1}, {"b": 1}, "keys"),
-        ((1,), (1, 2), "length"),
-        (P("x"), P("y"), "equal"),
-        (P("x", "y"), P(("x", "y")), "equal"),
-        (jnp.ones(3), jnp.ones((3, 1)), "shape"),
-        (jnp.ones(3, int), jnp.ones(3), "dtype"),
-        (jnp.ones(3).at[1].set(2), jnp.ones(3), "numbers"),
-        (jnp.array([1, 2]), jnp.array([1, 3]), "numbers"),
-        (jnp.full(3, 1e-9), jnp.full(3, 2e-9), "numbers"),
-        ((i for i in [1]), 1, "type"),
-        (4.0, 4, "type"),
-        (jax.random.key(1), jax.random.key(2), "numbers"),
-    ]
-    found = [difference(pack(got), pack(expected), 1e-5) for got, expected in same]
-    assert found == [None] * len(same)
-    found = [difference(pack(got), pack(expected), 1e-5) for got, expected, _ in other]
-    assert [one and one.kind for one in found] == [kind for *_, kind in other]
+    ones, halves, key = jnp.ones(3), jnp.ones(3, "bfloat16"), jax.random.key(1)
+    pairs = {
+        None: [
+            *((np.int64(4), 4), (np.array(4), 4), (jnp.int32(4), 4), (1.0 + 1e-7, 1.0), (NAN, NAN)),
+            *(((1, "a", [2.0]), (1, "a", [2.0])), ({"b": 1, "a": 2}, {"a": 2, "b": 1}), ({3, 1}, {1, 3})),
+            *((P(("x",), None), P("x", None)), (jnp.float32, np.dtype("float32"))),
+            *((np.ones(3, np.float32), ones), (ones * (1 + 1e-6), ones), (halves * 1.01, halves), (key, key)),
+            *((jnp.array([1e6, 1e-3]), jnp.array([1e6, 0.0])), (jnp.zeros((0, 3)), jnp.zeros((0, 3)))),
+        ],
+        "equal": [(5, 4), (P("x"), P("y")), (P("x", "y"), P(("x", "y")))],
+        "type": [
+            *((True, 1), ("4", 4), (4.0, 4), ((i for i in [1]), 1)),
+            *((None, jnp.ones(2)), (2.0, jnp.float32(2)), ([1], (1,))),
+        ],
+        "keys": [({"a": 1}, {"b": 1})],
+        "length": [((1,), (1, 2))],
+        "shape": [(ones, jnp.ones((3, 1)))],
+        "dtype": [(jnp.ones(3, int), ones)],
+        "numbers": [
+            *((ones.at[1].set(2), ones), (jnp.array([1, 2]), jnp.array([1, 3]))),
+            *((jnp.full(3, 1e-9), jnp.full(3, 2e-9)), (key, jax.random.key(2))),
+        ],
+    }
+    for kind, several in pairs.items():
+        found = [difference(pack(got), pack(expected), 1e-5) for got, expected in several]
+        assert [one and one.kind for one in found] == [kind] * len(several)
 
 
 def test_the_first_difference_is_named_an_oracle_is_less_strict_and_an_array_on_the_host_has_no_placement():
