@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from launchers import clean
 
 from minipod.cluster import launch_arguments
 from minipod.cluster.arguments import PORTS, launcher, port_of_step
@@ -18,17 +19,11 @@ SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS"
 SLURM |= {"SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
 MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}
 MPI_4 = {**MPI, "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://127.0.0.1:34911"}
-FROM_LAUNCHERS = ("SLURM_", "OMPI_", "MINIPOD_", "JAX_COORDINATOR")
-
-
-def env(**variables: str) -> dict[str, str]:
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(FROM_LAUNCHERS)}
-    return ours | {"JAX_PLATFORMS": "cpu"} | variables
 
 
 def within(**variables: str):
     """In the block this process has these variables, and none of another launcher's."""
-    return mock.patch.dict(os.environ, env(**variables), clear=True)
+    return mock.patch.dict(os.environ, clean(**variables), clear=True)
 
 
 def sentence(**variables: str) -> str:
@@ -109,6 +104,5 @@ def test_variables_of_mpirun_that_came_along_into_srun(tmp_path: Path):
     starter = shutil.copy("/bin/sh", tmp_path / "slurmstepd")
     ask = "from minipod.cluster import launch_arguments; launch_arguments()"
     command = [starter, "-c", f"{sys.executable} -c '{ask}'; exit $?"]
-    variables = env(**SLURM | MPI_4)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=variables)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=clean(**SLURM | MPI_4))
     assert done.returncode == 1 and "srun started this process, but OMPI_MCA_orte_hnp_uri" in done.stderr

@@ -7,11 +7,9 @@ from fresh_process import pass_in_one
 
 from minipod import forked
 
-CASES = Path(__file__).parents[2] / "support/forked_cases.py"
-
 
 def test_every_case_of_forked_children_ends_as_it_should():
-    pass_in_one(CASES, seconds=240)
+    pass_in_one(Path(__file__).parents[2] / "support/forked_cases.py", seconds=240)
 
 
 def test_a_parent_in_which_jax_has_started_is_told_so():

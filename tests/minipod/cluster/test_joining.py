@@ -1,6 +1,5 @@
 """Programs that know nothing of minipod: they name the coordinator, or nothing; their number is an argument."""
 
-import contextlib
 import re
 import socket
 import threading
@@ -11,7 +10,7 @@ import pytest
 
 from minipod import cluster
 from minipod.cluster import joining
-from minipod.processes import free_port, ports, try_port
+from minipod.processes import free_port, ports
 
 # The address, this process's number, how many, and a file to wait for: all from the command line. Line 4 joins.
 NAMED = """import os, sys, time
@@ -47,18 +46,15 @@ def failure(done: cluster.Run) -> str:
 
 # Joins and leaves three times before, as this says. Process 0's service ends late: whoever joins again must not meet it
 # as it goes.
-AGAIN = """import sys, time
+AGAIN = """import sys, time, types
 import jax
 from jax._src import distributed
 for how in {ways}:
     jax.distributed.initialize(*how)
     print(jax.distributed.is_initialized(), distributed.global_state.process_id)
-    service = distributed.global_state.service
-    if service:
-        class Late:
-            def shutdown(self, end=service.shutdown):
-                time.sleep(0.3), end()
-        distributed.global_state.service = Late()
+    if service := distributed.global_state.service:
+        distributed.global_state.service = types.SimpleNamespace(
+            shutdown=lambda end=service.shutdown: (time.sleep(0.3), end()))
         del service
     jax.distributed.shutdown()
 """
@@ -106,23 +102,13 @@ def test_more_processes_than_were_started_never_come_and_the_coordinator_listens
     assert given["coordinator_bind_address"] == "localhost:1"  # JAX would listen on every interface
 
 
-def test_processes_that_name_different_ports_never_meet():
-    tens = free_tens()
-    done = run(f"localhost:{tens}{{process}}", *BOTH)
+def test_processes_that_name_different_ports_never_meet(here: Path):
+    addresses = [f"localhost:{free_port()}" for _ in range(2)]
+    (here / "toy.py").write_text(NAMED.replace("sys.argv[1]", f"{addresses}[int(sys.argv[2])]"))
+    done = run("", *BOTH)
     assert failure(done) == (
-        f"process 0 waits at localhost:{tens}0 for process 1, which never joins there; "
-        f"process 1 joins localhost:{tens}1"
+        f"process 0 waits at {addresses[0]} for process 1, which never joins there; process 1 joins {addresses[1]}"
     )
-
-
-def free_tens() -> int:
-    """Two free ports that end with 0 and 1, without that digit."""
-    while True:
-        tens = free_port() // 10
-        with contextlib.suppress(OSError):
-            try_port(10 * tens)
-            try_port(10 * tens + 1)
-            return tens
 
 
 def test_an_address_at_which_nobody_can_be():

@@ -7,6 +7,8 @@ import pytest
 from minipod.doctor import gpus
 from minipod.doctor.gathered import Gathered, findings
 
+QUERIES = {"uuids": "--query-gpu=uuid", "apps": "--query-compute-apps=gpu_uuid,pid"}
+QUERIES["memory"] = "--query-gpu=index,uuid,memory.used,memory.total"
 FIRST, SECOND = "GPU-251499b0-c016-2e68-b6cc-2023f835cdef", "GPU-9a0e7f31-52d4-7c1b-0d11-5be2a9c46d02"
 
 
@@ -16,12 +18,9 @@ def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
     def answers(code: int = 0, **said: str) -> None:
-        lines = [f'  "{query}") printf "%s\\n" "{text}";;' for query, text in said.items()]
+        cases = [f'  "{QUERIES[query]}") printf "%s\\n" "{text}";;\n' for query, text in said.items()]
         program = tmp_path / "nvidia-smi"
-        queries = "\n".join(lines).replace("apps", "--query-compute-apps=gpu_uuid,pid")
-        queries = queries.replace("uuids", "--query-gpu=uuid")
-        queries = queries.replace("memory", "--query-gpu=index,uuid,memory.used,memory.total")
-        program.write_text(f'#!/bin/sh\ncase "$1" in\n{queries}\nesac\nexit {code}\n')
+        program.write_text(f'#!/bin/sh\ncase "$1" in\n{"".join(cases)}esac\nexit {code}\n')
         program.chmod(0o755)
 
     return answers

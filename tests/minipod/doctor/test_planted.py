@@ -137,11 +137,7 @@ def test_planted_too_few_open_files_and_a_name_that_means_this_machine_only(monk
     assert b"ulimit -n 1024" in done.stdout
     monkeypatch.setattr(machine.socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", ("127.0.1.1", 0))])
     assert machine.host_name(in_cluster=True).state == "note" and machine.host_name().state == "well"
-
-    def unknown(*_: object, **__: object) -> str:
-        raise OSError("Name or service not known")
-
-    monkeypatch.setattr(machine.socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(machine.socket, "getaddrinfo", mock.Mock(side_effect=OSError))
     monkeypatch.setattr(machine.socket, "gethostname", lambda: "moon")
     assert machine.host_name().value.startswith("moon, which has no address") and not machine.host_name().advice
 

@@ -129,14 +129,10 @@ def test_a_jax_that_starts_before_the_program_is_found(monkeypatch: pytest.Monke
     assert simulated.advice.startswith("JAX starts before the program: ") and simulated.state == "fault"
 
 
-def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
-    (tmp_path / "tc").write_text("#!/bin/sh\n")
-    (tmp_path / "tc").chmod(0o755)
+def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(monkeypatch, tmp_path: Path):
+    (tmp_path / "tc").touch(0o755)
     monkeypatch.setattr(namespaces, "NEEDED", {"tc": "iproute2"})
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", "/nowhere/either")
-    assert "install it (Debian's package iproute2)" in str(namespaces.why_not())
-    monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", f"{tmp_path}:/usr/bin:/bin")
-    assert "missing" not in str(namespaces.why_not())
+    for commands, lacking in ("/nowhere/either", True), (f"{tmp_path}:/usr/bin:/bin", False):
+        monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", commands)
+        assert ("install it (Debian's package iproute2)" in str(namespaces.why_not())) == lacking

@@ -11,14 +11,11 @@ from cluster_programs import PSUM
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who listens where, through /proc")
 
 
-# In a network and with a name of our own: an address of a card, of nobody, or none.
+# In a network and with a name of our own: it has an address of this machine, or none.
 NAMED = """
 set -e
 ip link set lo up
-ip link add card type veth peer name switch
-ip addr add 10.99.0.1/24 dev card
-ip link set card up
-ip link set switch up
+ip addr add 10.99.0.1/24 dev lo
 hostname odd-name
 mount -t tmpfs none /mnt
 printf '%b' "$NAMES" >/mnt/hosts
@@ -30,8 +27,7 @@ exec "$@"
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param("127.0.0.1 localhost\\n10.99.0.1 odd-name\\n", id="the network card", marks=pytest.mark.long),
-        pytest.param("127.0.0.1 localhost\\n10.99.0.77 odd-name\\n", id="an address that is gone"),
+        pytest.param("127.0.0.1 localhost\\n10.99.0.1 odd-name\\n", id="another address of this machine"),
         pytest.param("", id="nothing", marks=pytest.mark.long),
     ],
 )
