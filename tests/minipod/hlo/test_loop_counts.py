@@ -164,6 +164,7 @@ UNSEEN = 'custom-call(%p), custom_call_target="?"'
         (None, ("s32", UNSEEN, 2, 9), {}),
         (None, ("s32", 0, 2, UNSEEN), {}),
         (2**31 - 1, ("s32", 0, 1, 2**31 - 1), {}),
+        (None, ("s32", 0, 1, 7), {"tested": "s4", "direction": "LE"}),  # never
         (None, ("s32", 0, 1, 1), {"tested": "pred", "test": "convert(%h)"}),
         # what the condition asks besides
         (None, ("s32", 0, 1, 9), {"test": "compare(%i, %k), direction=LT, type=UNSIGNED"}),
