@@ -45,10 +45,9 @@ PARAMETERS = "  %a = bf16[4096,512]{1,0} parameter(0)\n  %b = s32[8,1]{1,0} para
 
 
 def test_a_gather_in_a_fusion_reads_the_rows_that_it_takes():
-    lines = (
-        PARAMETERS + f"  %c = f32[4096,512]{{1,0}} convert(%a)\n  %g = f32[8,512]{{1,0}} {TAKE.replace('%t', '%c')}\n"
-    )
-    lines = lines.replace("%i)", "%b)") + "  ROOT %r = f32[8,512]{1,0} negate(%g)"
+    take = TAKE.replace("%t, %i", "%c, %b")
+    lines = f"{PARAMETERS}  %c = f32[4096,512]{{1,0}} convert(%a)\n  %g = f32[8,512]{{1,0}} {take}\n"
+    lines += "  ROOT %r = f32[8,512]{1,0} negate(%g)"
     assert fused(lines, "f32[8,512]{1,0} fusion(%t, %i)") == 8 * ROW + 8 * 4 + 8 * 2 * ROW
 
 

@@ -17,11 +17,6 @@ MACHINE = Machine(
     network=lambda collective: collective.bytes / 1024,
 )
 FAST = "f32[8,8]{1,0:S(1)}"
-START = """\
-  %p = f32[8,8]{1,0:S(1)} parameter(0)
-  %q = f32[16,16]{1,0} parameter(1)
-  %r = f32[16,16]{1,0:S(1)} parameter(2)
-"""
 GROUPS = "replica_groups={{0,1}}, use_global_device_ids=true"
 
 
@@ -51,8 +46,9 @@ def reduced(name):
 
 
 def program(*lines, more=""):
-    end = "  ROOT %root = () tuple()\n"
-    entry = f"ENTRY %main () -> () {{\n{START}{''.join(lines)}{end}}}\n"
+    start = f"  %p = {FAST} parameter(0)\n  %q = f32[16,16]{{1,0}} parameter(1)\n"
+    start += "  %r = f32[16,16]{1,0:S(1)} parameter(2)\n"
+    entry = f"ENTRY %main () -> () {{\n{start}{''.join(lines)}  ROOT %root = () tuple()\n}}\n"
     return text.parse(f"HloModule m, is_scheduled=true, num_partitions=2\n\n{more}\n{entry}")
 
 
@@ -126,7 +122,7 @@ LINES  ROOT %root = {PAIR} tuple(%p, %next)
   %five = {S32} constant(5)
   ROOT %less = pred[]{{:S(1)}} compare(%i, %five), direction=LT
 }}
-""".replace("s32[])", "s32[]{:S(1)})").replace("%i = {S32} ", "%i = s32[]{:S(1)} ")
+"""
 
 
 def looped(*inside, start="constant(0)", around=("", "")):

@@ -95,16 +95,13 @@ def test_a_product_to_hide_behind_counts_in_every_spelling_unless_it_waits_for_t
 
 
 def test_of_branches_between_a_start_and_its_done_the_costliest_overlaps():
-    dot = "dot({0}, %k), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
-    branches = "".join(
-        f"%{name} (x: bf16[64,64]) -> bf16[64,64] {{\n  %k = bf16[64,64]{{1,0}} parameter(0)\n{lines}\n}}\n\n"
-        for name, lines in {
-            "one": f"  ROOT %a = bf16[64,64]{{1,0}} {dot.format('%k')}",
-            "two": f"  %a = bf16[64,64]{{1,0}} {dot.format('%k')}\n  ROOT %b = bf16[64,64]{{1,0}} {dot.format('%a')}",
-        }.items()
-    )
+    def branch(name, count):
+        dot = "bf16[64,64]{1,0} dot(%k, %k), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+        lines = "".join(f"  %d{i} = {dot}\n" for i in range(count))
+        return f"%{name} (k: bf16[64,64]) -> bf16[64,64] {{\n  %k = bf16[64,64]{{1,0}} parameter(0)\n{lines}}}\n\n"
+
     line = "%w = bf16[64,64]{1,0} conditional(%i, %v, %v), branch_computations={%one, %two}\n  %done ="
-    whole = SCHEDULED.replace("%done =", line, 1).replace("ENTRY", branches + "ENTRY")
+    whole = SCHEDULED.replace("%done =", line, 1).replace("ENTRY", branch("one", 1) + branch("two", 2) + "ENTRY")
     first, _ = overlap.overlaps(text.parse(whole))
     assert (first.products, first.flops) == (3, PLAIN + BATCHED + 2 * 2 * 64**3)
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from jax.sharding import AxisType
 
 from minipod import pods
 from minipod.hlo import text
-from minipod.pods import compiler, planning
+from minipod.pods import compiler
 from minipod.pods.bounds import estimate
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
@@ -32,7 +31,6 @@ def planned(name, on="v5e:2x4", **axes):
 
 @pytest.fixture(scope="module", autouse=True)
 def warm():
-    """One compiler for all that does not end it."""
     with pods.warm():
         yield
 
@@ -125,7 +123,6 @@ def test_several_are_compiled_at_once():
     [
         ("no_form", RuntimeError, "eigvals (does not compile|cannot be exported) for v5e:2x2: .*eig"),
         ("calls_back", RuntimeError, r"callbacks to Python, such as jax.debug.print: .* to minipod plan"),
-        ("no_sharding", ValueError, r"no argument has a NamedSharding: give one as jax.ShapeDtypeStruct\("),
         ("here", ValueError, "the arguments' mesh is not a slice's: make it with minipod.pods.mesh"),
         ("two_meshes", ValueError, "the arguments lie on different meshes"),
     ],
@@ -133,17 +130,6 @@ def test_several_are_compiled_at_once():
 def test_what_cannot_be_compiled_is_answered_in_one_sentence(program, kind, said):
     with pytest.raises(kind, match=said) as caught:
         planned(program, "v5e:2x2", data=4)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_name_that_libtpu_aborts_on_ends_the_child_alone():
-    """v5e:32x32 passes no check of ours; here it is smuggled in."""
-    function, arguments = pod_programs.product(pods.mesh("v5e:16x16", data=256))
-    traced = compiler.trace(function, *arguments)
-    wrong = replace(traced, on=replace(traced.on, name="v5e:32x32"))
-    died = "the process that compiles step for v5e:32x32 ended|does not compile"
-    with compiler.Child("tpu") as child, pytest.raises(RuntimeError, match=died) as caught:
-        planning.make(wrong, child=child)
     assert "\n" not in str(caught.value)
 
 

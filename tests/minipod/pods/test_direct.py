@@ -131,8 +131,7 @@ def test_a_plan_is_kept_until_something_that_it_was_made_of_changes(tmp_path: Pa
         "import jax, rows_here\n"
         "def made(mesh):\n"
         "    everywhere = jax.NamedSharding(mesh, jax.P())\n"
-        "    size = int(open(__file__.replace('one.py', 'size.txt')).read())\n"
-        "    shape = rows_here.ROWS, size\n"
+        "    shape = rows_here.ROWS, int(open(__file__.replace('one.py', 'size.txt')).read())\n"
         "    return (lambda x: x @ x.T), (jax.ShapeDtypeStruct(shape, 'bfloat16', sharding=everywhere),)\n"
     )
     (tmp_path / "size.txt").write_text("128")

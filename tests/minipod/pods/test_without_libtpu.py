@@ -33,8 +33,6 @@ FACTS = {
     "full": None,
     "silent": None,
 }
-VERSIONS = {"jax": jax.__version__, "libtpu": "0.0.1"}
-SENT = 3 * 2 * 3 / 4 * 2**20
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +46,8 @@ def traced(program=pod_programs.product):
 
 
 def keep(folder, of=None, **other):
-    recorded.save([recorded.entry(of or traced(), FACTS, VERSIONS) | other], folder)
+    made = recorded.entry(of or traced(), FACTS, {"jax": jax.__version__, "libtpu": "0.0.1"})
+    recorded.save([made | other], folder)
 
 
 def command(capsys, program, on="v5e:2x2", mesh="data=4", *more):
@@ -68,7 +67,7 @@ def test_the_command_prints_a_recorded_plan_as_a_table_or_as_json(tmp_path, caps
     code, out, err = command(capsys, program, "v5e:2x2", "data=4", "--json")
     data = json.loads(out)
     assert code == 0 and "recorded" in err
-    assert (data["fits"], data["flops"], data["sent"]) == (True, 2**30, {"data": SENT})
+    assert (data["fits"], data["flops"], data["sent"]) == (True, 2**30, {"data": 3 * 2 * 3 / 4 * 2**20})
     keep(tmp_path, prepared(program, "v5e:2x2", "data=4"), facts=FACTS | {"fits": False})
     assert command(capsys, program)[0] == 1
     keep(tmp_path, prepared(program, "v5e:2x2", "data=4"), program="0" * 16)
@@ -87,9 +86,8 @@ def test_a_function_of_which_some_arguments_are_bound_has_its_recording_beside_i
 
 
 def test_without_a_recording_of_this_program_the_error_says_what_to_install(tmp_path):
-    with pytest.raises(
-        OSError, match="nothing is recorded for step with these arguments on v5e:2x2, .* `pip install no-such-package`"
-    ):
+    said = "nothing is recorded for step with these arguments on v5e:2x2, .* `pip install no-such-package`"
+    with pytest.raises(OSError, match=said):
         planning.make(traced(), tmp_path)
     with pytest.raises(OSError, match="nothing is recorded"):
         pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])
@@ -167,12 +165,12 @@ def test_inside_a_warm_block_a_program_for_another_platform_starts_its_own_compi
 
     monkeypatch.setattr(planning, "Child", Child)
     monkeypatch.setattr(planning, "make", lambda traced, child=None: asked.append(child and child.platform))
-    arguments = {on: pod_programs.product(pods.mesh(on, data=4)) for on in ("v5e:2x2", "h100:4")}
+    programs = [pod_programs.product(pods.mesh(on, data=4)) for on in ("v5e:2x2", "h100:4")]
     with pods.warm():
-        for function, given in arguments.values():
+        for function, given in programs:
             pods.compile(function, *given)
         with pods.warm("cuda"):
-            for function, given in arguments.values():
+            for function, given in programs:
                 pods.compile(function, *given)
     assert started == ["tpu", "cuda"] and asked == ["tpu", None, "tpu", "cuda"]
 
@@ -201,15 +199,13 @@ def test_two_programs_may_each_have_a_module_of_the_same_name(tmp_path, monkeypa
     monkeypatch.setattr("sys.path", [*sys.path])
     made = []
     for rows in (8, 16):
-        folder = tmp_path / str(rows)
-        folder.mkdir()
+        (folder := tmp_path / str(rows)).mkdir()
         (folder / "beside_it.py").write_text(f"ROWS = {rows}\n")
         (folder / "whole.py").write_text(
             "import beside_it, jax, json\n"
-            "everywhere = lambda mesh: jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())\n"
             "def program(mesh):\n"
-            "    x = jax.ShapeDtypeStruct((beside_it.ROWS,), 'float32', sharding=everywhere(mesh))\n"
-            "    return lambda x: x + 1, (x,)\n"
+            "    everywhere = jax.NamedSharding(mesh, jax.P())\n"
+            "    return jax.numpy.sin, (jax.ShapeDtypeStruct((beside_it.ROWS,), 'float32', sharding=everywhere),)\n"
         )
         (folder / "json.py").write_text("raise SystemExit('Python has one of that name already')\n")
         made.append(prepared(f"{folder}/whole.py:program", "v5e:2x2", "data=4"))

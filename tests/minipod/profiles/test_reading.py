@@ -59,9 +59,9 @@ def test_the_programs_text_says_what_an_operation_is_and_who_takes_part(tmp_path
     text = """HloModule jit_step, is_scheduled=true, num_partitions=4
 ENTRY %main (x: f32[8]) -> f32[8] {
   %x = f32[8] parameter(0)
-  ROOT %sum_of_all = f32[8] all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3}}, ALL
+  ROOT %sum_of_all = f32[8] all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true
 }
-""".replace("ALL", "use_global_device_ids=true")
+"""
     operations = [(d, "sum_of_all", start, 10) for d, start in enumerate((1, 2, 3, 8))]
     positions = (2, 3, 0, 1)  # of devices 0 to 3 in the mesh
     launches = [
@@ -133,32 +133,24 @@ def test_two_processes_are_aligned_by_the_collectives_they_share(tmp_path):
 def test_processes_that_share_nothing_cannot_be_put_in_one_timeline(tmp_path):
     one = read(tmp_path / "0", [(0, "psum.1", 0, 1)])
     two = read(tmp_path / "1", [(1, "fusion.1", 0, 1)])
-    with pytest.raises(
-        ValueError, match="^the clocks of processes 0 and 1 cannot be aligned: no all-reduce, all-gather"
-    ):
+    with pytest.raises(ValueError, match="^the clocks of processes 0 and 1 cannot be aligned: no all-reduce, all-g"):
         profiles.together(one, two)
     assert len(profiles.together(two).events) == 1
 
 
-GOOD = of_cpu([(0, "fusion.1", 0, 1)])
-OTHER = GOOD.replace(b"device_ordinal", b"ordinal_device")
+OTHER = of_cpu([(0, "fusion.1", 0, 1)]).replace(b"device_ordinal", b"ordinal_device")
 
 
 @pytest.mark.parametrize(
     ("name", "data", "error"),
     [
         ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
-        ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is incomplete, or not a profile of jax.profiler"),
         ("vm.xplane.pb", None, "vm.xplane.pb has no plane 'Task Environment', which is written last: record it again"),
-        (
-            "vm.xplane.pb",
-            OTHER,
-            "vm.xplane.pb has operations that do not say on which device they ran: record it with",
-        ),
+        ("vm.xplane.pb", OTHER, "has operations that do not say on which device they ran: record it with"),
         ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz: the name of a profile ends in .xplane.pb"),
         ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device: run a compiled program"),
     ],
-    ids=["empty", "cut off", "cut off after a plane", "another version", "another ending", "none"],
+    ids=["empty", "cut off after a plane", "another version", "another ending", "none"],
 )
 def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
     file = tmp_path / name
