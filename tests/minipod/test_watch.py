@@ -217,18 +217,15 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
 @pytest.mark.parametrize(
     ("make", "arguments", "sentence"),
     [
-        (None, [], "there is no such folder; does the program call Heartbeat(folder)?"),
-        ("file", [], "is a file: give the folder that the program passes to Heartbeat"),
-        ("folder", [], "there is no heartbeat here (a file such as minipod-beat-000.json)"),
-        ("folder", ["--limit", "0"], "--limit must be 1 second or more, not 0"),
+        (Path.exists, [], "there is no such folder; does the program call Heartbeat(folder)?"),
+        (Path.touch, [], "is a file: give the folder that the program passes to Heartbeat"),
+        (Path.mkdir, [], "there is no heartbeat here (a file such as minipod-beat-000.json)"),
+        (Path.mkdir, ["--limit", "0"], "--limit must be 1 second or more, not 0"),
     ],
 )
 def test_what_cannot_be_watched_is_one_sentence(make, arguments, sentence, tmp_path: Path, capsys):
     path = tmp_path / "beats"
-    if make == "file":
-        path.write_text("")
-    elif make:
-        path.mkdir()
+    make(path)
     for how in ([], ["--once"], ["--prometheus"]):
         assert main(["watch", str(path), *how, *arguments]) == 2
         said = capsys.readouterr()
