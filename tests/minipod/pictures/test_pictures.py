@@ -115,9 +115,10 @@ SPECS = [P("x", "y"), P("y", "x"), P("x"), P(None, "y"), P(("x", "y")), P(("y", 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 @pytest.mark.parametrize("sizes", [(2, 4), (8, 1)], ids=str)
-def test_alt_text_says_what_each_device_holds(spec, sizes):
-    sharding = NamedSharding(mesh(*sizes), spec)
-    alt, parts = pictures.sharding(sharding, (16, 8)).alt, {}  # the oracle: JAX's own map, read as sentences
+def test_alt_text_and_colours_say_what_each_device_holds(spec, sizes):
+    sharding, parts = NamedSharding(mesh(*sizes), spec), {}  # the oracle: JAX's own map, read as sentences
+    picture = pictures.sharding(sharding, (16, 8))
+    alt, drawn = picture.alt, blocks(picture)
     for device, (rows, columns) in sharding.devices_indices_map((16, 8)).items():
         parts.setdefault((rows.indices(16)[:2], columns.indices(8)[:2]), []).append(device.id)
     assert alt.count(" hold") == len(parts)
@@ -128,25 +129,14 @@ def test_alt_text_says_what_each_device_holds(spec, sizes):
                 assert f"{noun} {start}" in who if stop - start == 1 else f"{noun}s {start}–{stop - 1}" in who
             else:
                 assert noun not in who
+    # a shard has the colour of the first device that holds it, and names its copies
+    assert sorted(drawn) == sorted((min(ids), sorted(ids)) for ids in parts.values())
+    assert {", ".join(map(str, ids)) for _, ids in drawn if len(ids) == 2} <= {*labels(picture)}
 
 
 def _listed(ids: list[int]) -> str:
     straight = len(ids) > 2 and ids == list(range(ids[0], ids[-1] + 1))  # as a reader expects: ranges as ranges
     return f"{ids[0]}–{ids[-1]}" if straight else ", ".join(map(str, ids))
-
-
-@pytest.mark.parametrize("spec", SPECS[:-1], ids=str)
-def test_a_shard_has_the_colour_of_the_first_device_that_holds_it(spec):
-    sharding = NamedSharding(mesh(2, 4), spec)
-    first: dict[str, int] = {}  # the oracle: JAX's own map
-    for device, index in sharding.devices_indices_map((8, 8)).items():
-        first[str(index)] = min(device.id, first.get(str(index), device.id))
-    drawn = blocks(picture := pictures.sharding(sharding, (8, 8)))
-    pairs = {", ".join(map(str, devices)) for _, devices in drawn if len(devices) == 2}
-    assert pairs <= {*labels(picture)}  # a shard names its copies
-    assert sorted(colour for colour, _ in drawn) == sorted(first.values())
-    assert all(colour == devices[0] for colour, devices in drawn)
-    assert sorted(i for _, devices in drawn for i in devices) == list(range(8))
 
 
 def test_devices_of_several_processes_are_coloured_in_their_order_and_many_shards_are_counted():

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter, defaultdict
 
 from picture_gallery import SVG, labels, some_profile, some_schedule
 
@@ -14,13 +15,11 @@ from minipod.pictures.schedules import STRIPE
 
 def bars(picture: pictures.Picture) -> list[dict[str, float]]:
     """Milliseconds by what was done, for each lane from above; the legend left out."""
-    found: dict[float, dict[str, float]] = {}
+    found: dict[float, Counter] = defaultdict(Counter)
     looks = {look: name for name, (_, look, _) in LOOKS.items()}
     for r in (r.attrib for r in ET.fromstring(picture.svg).iter(f"{SVG}rect")):
         middle = round(float(r["y"]) + float(r["height"]) / 2, 1)
-        lane = found.setdefault(middle, {})
-        name = looks[r["class"]]
-        lane[name] = lane.get(name, 0.0) + float(r["width"]) / profile_lanes.WIDE * 20
+        found[middle][looks[r["class"]]] += float(r["width"]) / profile_lanes.WIDE * 20
     return [found[middle] for middle in sorted(found)][1:]
 
 

@@ -48,20 +48,12 @@ MISTAKES = [
     (lambda: pictures.curve({"a": [math.nan]}), ValueError, "no finite value"),
     (lambda: pictures.curve({"a": [1, 2]}, x=[1, 2, 3]), ValueError, "2 values for 3 places"),
     (lambda: pictures.curve({"a": [1, 0]}, logy=True), ValueError, "logy needs numbers above 0"),
-    (
-        lambda: pictures.curve({"a": [1]}, dots={"b": [1]}),
-        ValueError,
-        "there are dots for 'b', but no line of that name",
-    ),
+    (lambda: pictures.curve({"a": [1]}, dots={"b": [1]}), ValueError, "dots for 'b', but no line of that name"),
     (lambda: jax.jit(lambda x: pictures.curve({"one device": x}).alt)(jnp.ones(3)), TypeError, "outside jit"),
     # torus, plans, ring, halves
     (lambda: pictures.torus(mesh(8)), ValueError, "no coordinates"),
     (lambda: pictures.torus(pods.mesh("2xv5e:2x2", replica=2, data=4)), ValueError, "these devices lie on 2 slices"),
-    (
-        lambda: pictures.torus(pods.mesh("v5e:16x16", data=256)),
-        ValueError,
-        "16x16 chips cannot be drawn: at most 8x8x4 can",
-    ),
+    (lambda: pictures.torus(pods.mesh("v5e:16x16", x=256)), ValueError, "16x16 chips cannot be drawn: at most 8x8x4"),
     (lambda: pictures.plans([1]), TypeError, "list of plans"),  # type: ignore
     (lambda: pictures.ring([1, 2]), TypeError, "expected a list of devices"),  # type: ignore
     (lambda: pictures.ring([Device(i, 0) for i in range(17)]), ValueError, "2 to 16"),

@@ -4,15 +4,11 @@ import itertools
 import random
 import re
 import xml.etree.ElementTree as ET
+from collections import defaultdict
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
-from jax import lax
-from jax.sharding import AxisType, Mesh
-from jax.sharding import PartitionSpec as P
 from picture_gallery import SVG, all_ops, along, labels, mesh, pod, ring, rows
 
 from minipod import pictures, traffic
@@ -25,8 +21,7 @@ Point = tuple[float, float]
 def boxes(picture: pictures.Picture) -> dict[int, Box]:
     """Device → its box, of a picture with one panel."""
     found = {}
-    parts = list(ET.fromstring(picture.svg))
-    for part, word in itertools.pairwise(parts):
+    for part, word in itertools.pairwise(ET.fromstring(picture.svg)):
         if part.attrib.get("class") == "tint device":
             x, y, w, h = (float(part.attrib[k]) for k in ("x", "y", "width", "height"))
             found[int((word.text or "").split()[-1])] = (x, y, x + w, y + h)
@@ -66,11 +61,10 @@ def joined(picture: pictures.Picture) -> set[frozenset[int]]:
         for end in (lines[i][0][0], lines[i][0][-1]):
             if any(on(end, q, r) for q, r in itertools.pairwise(lines[j][0])):
                 owner = [owner[i] if o == owner[j] else o for o in owner]
-    sets: dict[int, set[int]] = {}
+    sets: dict[int, set[int | None]] = defaultdict(set)
     for o, (corners, tips) in zip(owner, lines, strict=True):
-        here = {at(p, places) for p in (*corners, *tips)} - {None}
-        sets.setdefault(o, set()).update(d for d in here if d is not None)
-    return {frozenset(s) for s in sets.values()}
+        sets[o] |= {at(p, places) for p in (*corners, *tips)} - {None}
+    return set(map(frozenset, sets.values()))
 
 
 def arrows(picture: pictures.Picture) -> set[tuple[int | None, int | None]]:
@@ -142,16 +136,11 @@ def test_a_broadcast_has_no_head_at_its_source():
     assert tips == {0, 1, 3} and joined(picture) == {frozenset(range(4))}
 
 
-def test_a_live_program_is_told_in_words():
-    m = auto(2, 4)
-    f = jax.shard_map(lambda a: lax.psum(a, "x"), mesh=m, in_specs=P("x", "y"), out_specs=P(None, "y"))
-    for x in (jnp.ones((8, 8)), np.ones((8, 8), np.float32)):  # uncommitted, or NumPy's
-        picture = pictures.traffic(traffic.of(f, x, mesh=m), m)
-        assert picture.alt == (
-            "8 devices (x: 2, y: 4). all-reduce of 32 bytes along x: devices 0, 4; devices 1, 5; devices 2, 6; "
-            "devices 3, 7."
-        )
-        assert {"all-reduce", "32 bytes", "along x"} <= set(labels(picture))
+def test_what_is_sent_along_what_and_who_works_together_is_told_in_words():
+    picture = pictures.traffic([along(mesh(2, 4), "all-reduce", "x", bytes=32)], mesh(2, 4))
+    together = "devices 0, 4; devices 1, 5; devices 2, 6; devices 3, 7"
+    assert picture.alt == f"8 devices (x: 2, y: 4). all-reduce of 32 bytes along x: {together}."
+    assert {"all-reduce", "32 bytes", "along x"} <= set(labels(picture))
 
 
 def test_a_loop_and_its_unrolled_form_give_one_picture():
@@ -204,24 +193,16 @@ def test_of_a_large_mesh_one_group_is_drawn_and_the_others_counted(shape, make, 
 def test_an_open_chain_in_a_large_mesh_has_no_arrow_back():
     pairs = tuple((i, i + 1) for i in range(31) if i % 8 != 7)
     picture = pictures.traffic([Collective("collective-permute", pairs, 16)], pod(32))
-    assert arrows(picture) == set(itertools.pairwise(range(8))) and "and 3 more groups of the same size" in labels(
-        picture
-    )
+    assert arrows(picture) == set(itertools.pairwise(range(8)))
+    assert "and 3 more groups of the same size" in labels(picture)
     uneven = pictures.traffic([Collective("collective-permute", ((0, 1), (4, 5), (5, 6)), 16)], pod(32))
     assert "and 1 more group" in labels(uneven)
 
 
-def auto(*shape: int) -> Mesh:
-    return jax.make_mesh(shape, ("x", "y")[: len(shape)], axis_types=(AxisType.Auto,) * len(shape))
-
-
 def test_a_program_that_sends_nothing_says_so():
-    m = auto(1, 8)
-    for collectives in (
-        [],
-        [Collective("all-reduce", ((0,), (1,)), 16)],
-        traffic.of(lambda x: x + 1, jnp.ones(8), mesh=m),
-    ):
+    m = mesh(1, 8)
+    live = traffic.of(lambda x: x + 1, jnp.ones(8), mesh=m)
+    for collectives in ([], [Collective("all-reduce", ((0,), (1,)), 16)], live):
         picture = pictures.traffic(collectives, m)
         assert "nothing is sent" in labels(picture) and picture.alt.endswith(": nothing is sent.")
         assert sorted(boxes(picture)) == [d.id for d in m.devices.flat] and wires(picture) == []

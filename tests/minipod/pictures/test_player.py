@@ -11,9 +11,7 @@ import pytest
 from drawn_frames import SVG, cells
 from jax import NamedSharding, P, lax
 
-from minipod import devices, pictures
-
-devices.simulate(8)
+from minipod import pictures
 
 
 def on_each(f, mesh):
@@ -115,11 +113,11 @@ def test_a_table_has_a_lane_for_each_stage_and_counts_idle_places():
     assert player.sentences[-1].endswith("idle so far: 2 of 8 places.") and player.grows
     assert "first: F0, F1, B0; second: F0, F1, B0." in player.alt
     for t, frame in enumerate(player.frames):
-        root = ET.fromstring(frame.svg)
-        drawn = [r for r in root.iter(f"{SVG}rect") if "cell" in r.attrib.get("class", "")]
-        assert len(drawn) == sum(1 for tick in table[: t + 1] for label in tick if label)
-        backward = [r for r in root.iter(f"{SVG}rect") if "url(#" in r.attrib.get("fill", "")]
-        assert len(backward) == sum(1 for tick in table[: t + 1] for label in tick if (label or "").startswith("B"))
+        rects = [r.attrib for r in ET.fromstring(frame.svg).iter(f"{SVG}rect")]
+        done = [label for tick in table[: t + 1] for label in tick if label]
+        assert sum("cell" in r.get("class", "") for r in rects) == len(done)
+        backward = [r for r in rects if "url(#" in r.get("fill", "")]
+        assert len(backward) == sum(label[0] == "B" for label in done)
     numbers = pictures.play(np.array([[0, 1], [1, 0]]))
     assert numbers.sentences[0].startswith("Tick 1 of 2: stage 0 works on 0; stage 1 works on 1")
 

@@ -6,11 +6,14 @@ from strangers_tests import run
 from minipod import hosts
 from minipod.processes import children
 
-needs_hosts = pytest.mark.skipif(hosts.why_not(delay=True) is not None, reason=str(hosts.why_not(delay=True)))
 
-SUMMED = """
-import os, socket, time
-import numpy as np
+@pytest.mark.skipif(hosts.why_not(delay=True) is not None, reason=str(hosts.why_not(delay=True)))
+def test_processes_are_on_hosts_and_what_leaves_one_is_a_ring_s_hop(tmp_path):
+    before = set(children())
+    printed, outcomes = run(
+        tmp_path,
+        """
+import socket
 from jax.sharding import AxisType
 from minipod.testing import left_host
 
@@ -28,16 +31,7 @@ def summed(bytes=1 << 18):
     took = time.monotonic() - began
     multihost_utils.sync_global_devices("summed")
     return left_host() - before, took
-"""
 
-
-@needs_hosts
-def test_processes_are_on_hosts_and_what_leaves_one_is_a_ring_s_hop(tmp_path):
-    before = set(children())
-    printed, outcomes = run(
-        tmp_path,
-        SUMMED
-        + """
 @pytest.mark.hosts(2)
 @pytest.mark.processes(4, devices=2)
 def test_bytes():

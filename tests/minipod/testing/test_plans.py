@@ -75,7 +75,6 @@ def test_a_file_is_written_whole_or_not_at_all_and_only_the_process_that_writes_
     assert (file.read_text(), [*file.parent.iterdir()]) == (committed, [file])
     file.write_text('{"half of what process 0 wri')
     Plans(file, update=True, writes=False).check("twice", lambda x: 2 * x, x)
-    with pytest.raises(
-        ValueError, match="plans/test_it.json cannot be read as plans: restore it from version control, or del"
-    ):
+    unread = "plans/test_it.json cannot be read as plans: restore it from version control, or del"
+    with pytest.raises(ValueError, match=unread):
         Plans(file, update=False).check("twice", lambda x: 2 * x, x)

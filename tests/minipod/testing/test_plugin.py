@@ -212,40 +212,35 @@ def test_a_marker_that_asks_for_what_cannot_be_is_one_sentence(tmp_path):
     assert outcomes == {f"test_{n}": "FAILED" for n in range(len(WRONG))}
 
 
-@pytest.mark.long
-def test_a_file_that_ends_its_process_when_it_is_collected_once_more_is_told_and_tried_again(tmp_path):
-    (tmp_path / "test_constants.py").write_text(
-        "import jax.numpy as jnp\nX = jnp.ones(3)\ndef test_x(): assert len(X) == 3\n"
-    )
-    tests = """
+# A module that starts JAX as it is imported.
+CONSTANTS = "import jax.numpy as jnp\nX = jnp.ones(3)\ndef test_x(): assert len(X) == 3\n"
+MISSED = "test_two[1] was not found when its file was collected again: RuntimeError: the port is in use"
+ENDED = "the process that collected test_it.py again has ended"
+
+
+@pytest.mark.parametrize(
+    ("ends", "second", "said"),
+    [
+        ('raise RuntimeError("the port is in use")', "FAILED", MISSED),
+        pytest.param("os._exit(3)", "PASSED", ENDED, marks=pytest.mark.long),
+    ],
+)
+def test_a_file_that_cannot_be_imported_twice_says_why_and_is_tried_again_if_that_ended_a_process(
+    tmp_path, ends, second, said
+):
+    (tmp_path / "test_constants.py").write_text(CONSTANTS)
+    tests = f"""
 with open("times", "a+") as file:   # imported by pytest, then once more, and again
     file.write("x")
     if file.tell() == 2:
-        os._exit(3)
+        {ends}
 
 @pytest.mark.devices(2)
 @pytest.mark.parametrize("n", [1, 2])
 def test_two(n): assert jax.device_count() == 2
 """
     printed, outcomes = run(tmp_path, tests, str(tmp_path / "test_constants.py"))
-    assert outcomes == {"test_x": "PASSED", "test_two[1]": "FAILED", "test_two[2]": "PASSED"}, printed
-    assert "the process that collected test_it.py again has ended" in printed
-
-
-def test_a_file_that_cannot_be_imported_twice_says_why(tmp_path):
-    (tmp_path / "test_constants.py").write_text("import jax.numpy as jnp\nX = jnp.ones(3)\n")
-    tests = """
-with open("times", "a+") as file:
-    file.write("x")
-    if file.tell() == 2:
-        raise RuntimeError("the port is in use")
-
-@pytest.mark.devices(2)
-def test_two(): pass
-"""
-    printed, outcomes = run(tmp_path, tests, str(tmp_path / "test_constants.py"))
-    assert outcomes == {"test_two": "FAILED"}, printed
-    assert "test_two was not found when its file was collected again: RuntimeError: the" in printed
+    assert outcomes == {"test_x": "PASSED", "test_two[1]": "FAILED", "test_two[2]": second} and said in printed, printed
 
 
 @pytest.mark.long
@@ -271,10 +266,8 @@ FILE = open(pathlib.Path(__file__).parent / f"collected-{os.getpid()}", "w", buf
 def pytest_collectreport(report):
     print(report.nodeid, file=FILE)
 """)
-    (tmp_path / "test_constants.py").write_text(
-        "import jax.numpy as jnp, pytest\nX = jnp.ones(3)\ndef test_x(): assert len(X) == 3\n"
-        "@pytest.mark.processes(2)\ndef test_told(): pass\n"
-    )
+    told = "import pytest\n@pytest.mark.processes(2)\ndef test_told(): pass\n"
+    (tmp_path / "test_constants.py").write_text(CONSTANTS + told)
     other = "\nimport jax, pytest\n@pytest.mark.devices(3)\ndef test_three(): assert jax.device_count() == 3\n"
     (tmp_path / "test_other.py").write_text(other)
     printed, outcomes = run(

@@ -1,7 +1,6 @@
 """Text of programs that is damaged, or of a compiler not seen before: read, or refused in one sentence."""
 
 import re
-from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -21,20 +20,12 @@ WHOLE = (
 )
 
 
-def bill(program: str):
-    collectives = traffic.read(program)
-    str(traffic.table(collectives))
-    traffic.total(collectives)
-
-
-DOORS: dict[str, Callable[[str], object]] = {
-    "bill": bill,
+DOORS = {
+    "bill": lambda program: (str(traffic.table(collectives := traffic.read(program))), traffic.total(collectives)),
     "hiding": lambda program: hiding.exposed(parse(program)),
     "work": lambda program: work.work(parse(program)),
     "overlap": lambda program: overlap.overlaps(parse(program)),
 }
-
-
 TOKEN = re.compile(r"%?[\w.-]+|[^\w\s]")
 
 
@@ -63,9 +54,10 @@ def damaged(text: str, random: Random) -> str:
     return text
 
 
-def judged(count: int, seed: int) -> dict[str, int]:
-    """So many damaged texts of each recorded one, at every door. How many were refused there."""
-    random, found = Random(seed), dict.fromkeys(DOORS, 0)
+@pytest.mark.parametrize(("count", "seed"), [(1, 1), *(pytest.param(9, s, marks=pytest.mark.long) for s in (100, 101))])
+def test_damaged_text_is_read_or_refused_in_one_sentence(count, seed):
+    """9 of each are 2,500 damaged texts."""
+    random, refused = Random(seed), dict.fromkeys(DOORS, 0)
     for name, whole in RECORDED.items():
         for turn in range(count):
             program = damaged(whole, random)
@@ -75,16 +67,10 @@ def judged(count: int, seed: int) -> dict[str, int]:
                     ask(program)
                 except ValueError as reason:
                     said, where = str(reason), (name, turn, door, str(reason))
-                    found[door] += 1
+                    refused[door] += 1
                     assert "\n" not in said, where
                     assert said.startswith(WHOLE) or any(said.endswith(f": {line}") for line in lines), where
-    return found
-
-
-@pytest.mark.parametrize(("count", "seed"), [(1, 1), *(pytest.param(9, s, marks=pytest.mark.long) for s in (100, 101))])
-def test_damaged_text_is_read_or_refused_in_one_sentence(count, seed):
-    """9 of each are 2,500 damaged texts."""
-    assert min(judged(count, seed).values()) > 10 * count
+    assert min(refused.values()) > 10 * count
 
 
 def test_a_text_that_is_cut_off_is_refused():

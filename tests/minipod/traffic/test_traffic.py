@@ -87,9 +87,8 @@ def test_what_cannot_be_read_is_refused_in_one_sentence():
         traffic.of(total(), jax.device_put(jnp.ones(16), jax.devices()[3]))
     with pytest.raises(ValueError, match="has 4 devices, but the program was compiled for 8"):
         traffic.of(total(), jnp.ones(8), mesh=mesh((4,)))
-    with pytest.raises(
-        ValueError, match="^an AbstractMesh has no devices to compile for: call minipod.devices.simulate.*$"
-    ):
+    nowhere = "^an AbstractMesh has no devices to compile for: call minipod.devices.simulate.*$"
+    with pytest.raises(ValueError, match=nowhere):
         traffic.of(total(AbstractMesh((2048,), ("x",), axis_types=(AxisType.Auto,))), jnp.ones(4096))
     lowered = jax.jit(lambda x: x.sum()).lower(along_x(8))
     with pytest.raises(ValueError, match="lowered but not compiled"):
