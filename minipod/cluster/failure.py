@@ -104,7 +104,7 @@ def _state(member: Member, tense: str = "is") -> str:
         return f"{name} has {'failed' if member.failed else finished}"
     if how := member.suspended():
         return f"{name} {tense} {how}"
-    doing = f"{name} {tense} {'waiting' if member.hung or member.idle_for() > 1 else 'busy'}"
+    doing = f"{name} {tense} {'waiting' if member.waits() else 'busy'}"
     if not (where := member.where()):
         return doing
     file, line = where

@@ -19,6 +19,7 @@ from minipod.processes import Program, json_lines
 from minipod.processes.frames import is_own
 from minipod.processes.hang import (
     Idle,
+    at_work,
     family_at_work,
     stands_in_jax,
     suspended,
@@ -65,7 +66,9 @@ class Member:
 
     def __post_init__(self) -> None:
         self._family = Idle(lambda: used_by_family(self.popen.pid), lambda: family_at_work(self.popen.pid))
-        self._computation = Idle(lambda: used_by_computation(self.report.get("pid", self.popen.pid), self._threads))
+        self._computation = Idle(
+            lambda: used_by_computation(self._program(), self._threads), lambda: at_work(self._program())
+        )
 
     @property
     def running(self) -> bool:
@@ -112,6 +115,9 @@ class Member:
             return True
         return False
 
+    def _program(self) -> int:
+        return self.report.get("pid", self.popen.pid)
+
     def suspended(self) -> str:
         """Return how the program is stopped, as `minipod.processes.hang.suspended`; "" if it is not."""
         return suspended(self.report["pid"]) if "pid" in self.report else ""
@@ -119,6 +125,11 @@ class Member:
     def idle_for(self) -> float:
         """Return the seconds since the process, or one that it started, was last seen working; call this often."""
         return self._family.seconds()
+
+    def waits(self) -> bool:
+        """Return whether nothing below the process was seen working in the last second; call `idle_for` often."""
+        self._family.seconds()
+        return self.hung or self._family.quiet > 1
 
     def hangs(self, seconds: float) -> bool:
         """Return whether the process has waited in JAX without computing for `seconds`; call this often.

@@ -7,6 +7,7 @@ noticed.
 """
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -27,13 +28,18 @@ class Idle:
     """The time for which something has done no work. used: returns the seconds of processor time used so far.
 
     at_work: returns whether it is now waiting for a disk or for a processor that others use. Time in which the whole
-    machine stands still, the caller included, does not count as idle.
+    machine stands still, the caller included, does not count as idle; `quiet` is the time without that exception.
     """
 
     def __init__(self, used: Callable[[], float], at_work: Callable[[], bool] = lambda: False):
         self._used, self._at_work = used, at_work
         self._before = -1.0
-        self._called_at = self._looked_at = self._worked_at = time.monotonic()
+        self._called_at = self._looked_at = self._worked_at = self._seen_at = time.monotonic()
+
+    @property
+    def quiet(self) -> float:
+        """Return the seconds by the clock between the work last seen and the last call of `seconds`."""
+        return self._called_at - self._seen_at
 
     def seconds(self) -> float:
         """Return the seconds since work was last seen; call this often, many times in each half second."""
@@ -44,7 +50,7 @@ class Idle:
         if now > self._looked_at + LOOK or self._before < 0:
             used = self._used()
             if abs(used - self._before) > NOTHING or self._at_work():
-                self._worked_at = now
+                self._worked_at = self._seen_at = now
             self._before, self._looked_at = used, now
         return now - self._worked_at
 
@@ -61,6 +67,13 @@ def family_at_work(pid: int) -> bool:
     """Return whether any process below `pid` waits for a disk or a processor, or is running."""
     with contextlib.suppress(psutil.Error):
         return any(_status(process) in AT_WORK for process in psutil.Process(pid).children(recursive=True))
+    return False
+
+
+def at_work(pid: int) -> bool:
+    """Return whether a process's main thread runs, or waits for a disk or a processor; False except on Linux."""
+    with contextlib.suppress(psutil.Error):
+        return sys.platform == "linux" and _status(psutil.Process(pid)) in AT_WORK  # on macOS every process "runs"
     return False
 
 

@@ -4,11 +4,13 @@ A recording depends on the contents of the page; unrecorded outputs made here de
 """
 
 import atexit
+import functools
 import json
 import os
 import re
 import shutil
 import tempfile
+import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ STARTING = 300  # seconds a kernel may take to start
 OPTIONS = {"form of the cache": 2}
 # Cells see simulated CPU devices on every machine, and a stable width.
 ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+_resolving = threading.Lock()
 
 
 @dataclass
@@ -155,10 +158,18 @@ def expected(page: Page, root: Path, recording: recordings.Recording) -> list[li
     return [cells.get(cell.name, kept) for cell, kept in zip(page.cells, recording.outputs, strict=True)]
 
 
+@functools.cache
+def _resolve_traits() -> None:
+    """Make a kernel's client once: traitlets then replaces names by classes, which fails in two threads at a time."""
+    NotebookClient(nbformat.v4.new_notebook()).create_kernel_manager().client()
+
+
 def fresh(page: Page, root: Path) -> Executed:
     """Execute the cells of a page, whatever is recorded or cached."""
     if not page.cells:
         return Executed([], 0, 0.0, [])
+    with _resolving:
+        _resolve_traits()
     name, start, at = page.path.stem, time.monotonic(), 0
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c.body) for c in page.cells])
     environment = clean(**ENVIRONMENT)

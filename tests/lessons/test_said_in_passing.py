@@ -20,6 +20,19 @@ from minipod.traffic.interconnects import LINKS
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def test_padding_with_nan_leaves_a_masked_sum_alone_and_spoils_its_gradient():
+    """Chapter 11, of the mean with a mask."""
+    x = np.ones((4, 4), np.float32)
+    x[3] = np.nan
+    mask = np.arange(4) < 3
+
+    def loss(w):
+        return jnp.sum((x[:, :3] @ w - x[:, 3]) ** 2, where=mask)
+
+    value, gradient = jax.value_and_grad(loss)(jnp.float32([1, -2, 3]))
+    assert value == 3 and np.isnan(gradient).all()
+
+
 def test_rows_that_nobody_asked_to_cut_are_computed_whole_by_each_device():
     """Chapter 5, of the seventeen rows without a constraint."""
     program = jax.jit(lambda x, w: jnp.exp(2 * x @ w).sum()).lower(jnp.zeros((17, 256)), jnp.ones((256, 512)))

@@ -14,7 +14,7 @@ from byte_lm.training import Training
 F32 = 4  # bytes
 
 
-@pytest.mark.devices(8, seconds=300)  # three compilations
+@pytest.mark.devices(8, seconds=300)  # for compilations on a busy machine
 def test_every_mesh_trains_as_one_device_does():
     _, expected = trained(make_mesh(1))
     assert expected[-1] < expected[0] - 1
@@ -31,7 +31,7 @@ def parameters(training: Training) -> tuple[list[int], list[int]]:
     return cut, [F32 * x.size for x in leaves if "data" not in x.sharding.spec]
 
 
-@pytest.mark.devices(8)
+@pytest.mark.devices(8, seconds=300)
 def test_fsdp_gathers_each_weight_once_and_sums_each_gradient_once():
     training = Training(SETTINGS, make_mesh(8))
     cut, whole = parameters(training)
@@ -43,7 +43,7 @@ def test_fsdp_gathers_each_weight_once_and_sums_each_gradient_once():
     assert_traffic(training.step, *training.described(), sent=sent, only={"all-gather", "all-reduce"})
 
 
-@pytest.mark.devices(8)
+@pytest.mark.devices(8, seconds=300)
 def test_tensor_parallelism_sums_what_flows_between_layers():
     training, sizes = Training(SETTINGS, make_mesh(2, 4)), SETTINGS.sizes
     positions = SETTINGS.batch // 2 * sizes.length
@@ -58,7 +58,7 @@ def test_tensor_parallelism_sums_what_flows_between_layers():
     assert_traffic(training.step, *training.described(), sent=sent, along="model", only={"all-reduce"})
 
 
-@pytest.mark.devices(8)
+@pytest.mark.devices(8, seconds=300)
 def test_a_device_keeps_an_eighth():
     training = Training(SETTINGS, make_mesh(8))
     cut, whole = parameters(training)

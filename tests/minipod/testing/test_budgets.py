@@ -59,6 +59,7 @@ def test_a_budget_that_could_not_fail_is_refused():
         ),
         (lambda: assert_work(compiled("tpu_custom_call"), most=1), "the FLOPs of k are unknown"),
         (lambda: assert_work(compiled("__cudnn$convForward"), most=1), "the FLOPs of __cudnn$convForward are unknown"),
+        (lambda: assert_work(compiled("__onednn$conv2d"), most=1), "the FLOPs of __onednn$conv2d are unknown"),
         (lambda: assert_replicas_equal({"w": jnp.ones(3), "b": np.ones(3)}, "state"), "nothing to compare in state"),
     ):
         with pytest.raises(ValueError, match=re.escape(said)):

@@ -1,6 +1,8 @@
 """Every line runs: the cells of the book, executed here and now, give what is recorded, in text and in pictures."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -110,3 +112,32 @@ def test_no_recording_names_this_machine():
     for path in (ROOT / "book/outputs").rglob("*.json"):
         found = re.search(r"/(?:home|root|Users|tmp|var|work|usr|opt)/|site-packages", path.read_text("utf-8"))
         assert not found, f"{path.name}: {found}"
+
+
+FIRST = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+from traitlets import traitlets
+
+from publish.outputs import execute
+
+
+def late(thing, kind):
+    found = isinstance(thing, kind)
+    time.sleep(0.01 if kind is str else 0)
+    return found
+
+
+traitlets.isinstance = late  # whether a class is still given by its name, and the other thread comes in between
+execute.NotebookClient.execute = lambda client, **_: client.create_kernel_manager().client()
+page = SimpleNamespace(path=Path("p.md"), cells=[SimpleNamespace(name="a", body="1", kind="")])
+with ThreadPoolExecutor(2) as pool:
+    print(len([*pool.map(execute.fresh, [page] * 2, [Path()] * 2)]))
+"""
+
+
+def test_the_first_two_kernels_may_be_made_at_once():
+    assert subprocess.check_output([sys.executable, "-c", FIRST], cwd=ROOT, text=True) == "2\n"
