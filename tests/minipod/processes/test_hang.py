@@ -136,32 +136,33 @@ def test_who_uses_no_processor_is_idle_unless_kept_from_it_or_the_whole_machine_
     assert round(idle.seconds(), 1) == 0.8 and round(idle.quiet, 1) == 20.8
 
 
-def test_on_a_busy_machine_who_is_kept_from_the_processor_has_not_hung_and_who_sleeps_is_not_called_busy(monkeypatch):
+def test_on_a_busy_machine_who_gets_no_processor_has_not_hung_and_who_sleeps_is_not_busy(monkeypatch, request):
     now, state = 0.0, "running"
     for module in (hang, process):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr(hang, "_status", lambda program: state)
     monkeypatch.setattr(process.Member, "ask_where", lambda member: True)  # nobody answers
-    with subprocess.Popen(["sleep", "900"]) as program:
-        finished = process.Member(0, program, report={"pid": program.pid, "done": 0})
+    program = subprocess.Popen(["sleep", "900"])
+    request.addfinalizer(program.wait)
+    request.addfinalizer(program.kill)
+    finished = process.Member(0, program, report={"pid": program.pid, "done": 0})
 
-        def hangs(steps: int, seconds: float) -> bool:
-            nonlocal now
-            for _ in range(steps):
-                now += seconds
-                finished.idle_for()
-                found = finished.hangs(2.0)
-            return found
+    def hangs(steps: int, seconds: float) -> bool:
+        nonlocal now
+        for _ in range(steps):
+            now += seconds
+            finished.idle_for()
+            found = finished.hangs(2.0)
+        return found
 
-        assert not hangs(500, 0.02)  # what it does at exit would be lost
-        state = "sleeping"
-        assert hangs(500, 0.02)
-        worked = process.Member(1, program, report={"pid": program.pid})
-        for _ in range(3):  # the launcher itself runs only once a second
-            now += 1
-            assert worked.idle_for() < 1
-        assert worked.waits()
-        program.kill()
+    assert not hangs(500, 0.02)  # what it does at exit would be lost
+    state = "sleeping"
+    assert hangs(500, 0.02)
+    worked = process.Member(1, program, report={"pid": program.pid})
+    for _ in range(3):  # the launcher itself runs only once a second
+        now += 1
+        assert worked.idle_for() < 1
+    assert worked.waits()
 
 
 def test_a_process_that_a_debugger_has_stopped_is_told_from_one_that_a_signal_has(monkeypatch: pytest.MonkeyPatch):
