@@ -79,11 +79,15 @@ PROVOKED = {
     "leaked": [leak, leak_into_the_next],
     "pmap-sizes": [
         lambda: jax.pmap(lambda p, v: v)(jnp.ones(3), jnp.ones((8, 2))),
+        lambda: jax.pmap(lambda p, v: v)(3.0, jnp.ones((8, 2))),
         lambda: jax.pmap(lambda p, v: v, axis_name="i")(3.0, jnp.ones((8, 2))),
     ],
-    "squeeze": [lambda: X.squeeze(0)],
+    "squeeze": [lambda: jax.pmap(lambda v: v)(jnp.ones((16, 2))), lambda: X.squeeze(0)],
     "map-scalar": [lambda: jax.vmap(lambda p: p)(3.0), lambda: jax.vmap(lambda p: p, in_axes=2)(jnp.ones((3, 2)))],
-    "map-nothing": [lambda: jax.pmap(lambda v: v, in_axes=None)(X), lambda: jax.vmap(lambda v: v, in_axes=None)(X)],
+    "map-nothing": [
+        lambda: jax.pmap(lambda v: v, in_axes=None)(jnp.ones((8, 2))),
+        lambda: jax.vmap(lambda v: v, in_axes=None)(X),
+    ],
     "map-tree": [
         lambda: jax.vmap(lambda p, v: v, in_axes=({"a": 0}, 0))({"b": jnp.ones(3)}, jnp.ones((3, 2))),
         lambda: jax.vmap(lambda p, v: v, in_axes=(0,))(jnp.ones(3), jnp.ones((3, 2))),
@@ -94,7 +98,10 @@ PROVOKED = {
         lambda: mapped(lambda v: v, in_specs=(P("x"),) * 2),
     ],
     "squeezed-out": [lambda: jax.vmap(lambda v: v, out_axes=None)(jnp.ones((8, 2)))],
-    "unbound-axis": [lambda: jax.jit(lambda v: lax.psum(v, "x"))(X)],
+    "unbound-axis": [
+        lambda: jax.jit(lambda v: lax.psum(v, "x"))(X),
+        lambda: jax.pmap(lambda v: lax.pmean(v, "i"))(X[:8]),
+    ],
     "axis-not-in-mesh": [lambda: NamedSharding(MESH, P("y")), lambda: mapped(lambda v: v, out_specs=P("y"))],
     "axis-twice": [lambda: NamedSharding(MESH, P("x", "x"))],
     "spec-too-long": [
@@ -115,7 +122,10 @@ PROVOKED = {
         lambda: mapped(lambda v: v, x=jnp.ones(9)),
         lambda: NamedSharding(MESH, P("x")).shard_shape((9,)),
     ],
-    "array-outside": [lambda: put(X, "x").at[3].set(1.0)],
+    "array-outside": [
+        lambda: (lambda kept: jax.jit(lambda x: kept)(X))(put(X, "x")),
+        lambda: put(X, "x").at[3].set(1.0),
+    ],
     "no-mesh": [
         lambda: jax.device_put(X, P("x")),
         lambda: jax.jit(lambda v: lax.with_sharding_constraint(v, P("x")))(X),
@@ -125,6 +135,7 @@ PROVOKED = {
     "out-specs-unreduced": [lambda: mapped(lambda v: v.sum(), out_specs=P())],
     "devices-mixed": [
         lambda: jax.device_put(X, DEVICES[0]) + jax.device_put(X, DEVICES[1]),
+        lambda: jnp.stack([jax.device_put(jnp.ones(2), d) for d in DEVICES]),
         lambda: put(X, "x") + put(X, "x", mesh=GRID),
     ],
     "sharding-contraction": [lambda: square(None, "x") @ square("x", None)],
