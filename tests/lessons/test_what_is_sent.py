@@ -88,8 +88,8 @@ def compilers(monkeypatch):
 
     def ask(function, *args) -> dict[str, Any]:
         compiled = jax.jit(function).lower(*args).compile()
-        layouts = [str(each.spec) for each in jax.tree.leaves(compiled.output_shardings)]
-        return {"text": compiled.as_text() or "", "layouts": layouts}
+        specs = [str(each.spec) for each in jax.tree.leaves(compiled.output_shardings)]
+        return {"text": compiled.as_text() or "", "specs": specs}
 
     def both(chapter: str) -> tuple[dict[str, int], dict[str, int]]:
         monkeypatch.setattr(pods, "mesh", mesh)

@@ -144,7 +144,9 @@ MAKE = {
     "no traffic": lambda: pictures.traffic([], mesh(2, 4)),
     "curve": lambda: pictures.curve({"one device": LOSS, "tensor parallel": LOSS, "data parallel": LOSS / 2}),
     "curve, logarithmic": lambda: pictures.curve({"one device": LOSS}, LOSS, "bytes", "seconds", logx=True, logy=True),
-    "curve with dots": lambda: pictures.curve({"one": LOSS, "data parallel": LOSS / 2}, dots={"one": LOSS * 2}),
+    "curve with dots": lambda: pictures.curve(
+        {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
+    ),
     "torus": lambda: pictures.torus(pods.mesh("v5e:4x4", data=4, model=4)),
     "torus, deep": lambda: pictures.torus(pods.mesh("v4:4x4x4", data=16, model=4), closes=4),
     "torus, two devices a chip": lambda: pictures.torus(pods.mesh("7x:2x2x1", x=2, y=4), closes=4),
