@@ -65,7 +65,7 @@ def check(
     else:
         variables = warm_python.environment() | {"PYTHONPATH": str(HERE.parent)} | more
         command = [sys.executable, *launch, *arguments]
-        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=1800)
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return Checked(done.returncode, done.stdout + done.stderr, {row["exercise"]: row for row in rows})
 
