@@ -284,7 +284,7 @@ class Learn(App[None]):
         Textual resizes by a timer of 8 ms. If the machine stops the process for so long as the timer starts, Textual
         drops the timer, and every later resize with it (textual/timer.py, skip).
         """
-        if self.screen.outer_size != self.size:
+        if self.screen_stack and self.screen.outer_size != self.size:
             self.screen.post_message(Resize(self.size, self.size))
         seconds = self.session.checking() or 0.0
         text = self._message if time.monotonic() - self._since < NEWS else ""

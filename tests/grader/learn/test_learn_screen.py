@@ -37,6 +37,7 @@ def session(root, play, lang="en", size=(80, 24)):
         app = Learn(Course(root, lang), 20, 2)
         async with app.run_test(size=size) as pilot:
             await play(pilot)
+        app._tick()  # a verdict may come when there is no screen any more
 
     asyncio.run(main())
     assert running_with("grader.run.service", str(root), seconds=0) == []
