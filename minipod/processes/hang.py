@@ -73,7 +73,7 @@ def family_at_work(pid: int) -> bool:
 def at_work(pid: int) -> bool:
     """Return whether a process's main thread runs, or waits for a disk or a processor; False except on Linux."""
     with contextlib.suppress(psutil.Error):
-        return sys.platform == "linux" and _status(psutil.Process(pid)) in AT_WORK  # on macOS every process "runs"
+        return sys.platform == "linux" and _status(psutil.Process(pid)) in AT_WORK  # not tried on macOS
     return False
 
 
